@@ -1,0 +1,113 @@
+//! The pieces of a model's stream.
+//!
+//! Not here: putting them together; the loop does that.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Block, CallId, Extra, Failure};
+
+/// One piece of a model's stream.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Chunk {
+    /// What it is.
+    #[serde(flatten)]
+    pub kind: ChunkKind,
+    /// Members not known here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl From<ChunkKind> for Chunk {
+    fn from(kind: ChunkKind) -> Self {
+        Self {
+            kind,
+            extra: Extra::NONE,
+        }
+    }
+}
+
+/// What a piece of a stream is. `index` numbers the blocks of one attempt from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum ChunkKind {
+    /// A block opens.
+    #[serde(rename_all = "camelCase")]
+    BlockStart {
+        /// Which block.
+        index: u32,
+        /// `text`, `reasoning` or `tool-call`.
+        block_type: Arc<str>,
+    },
+    /// More text of a text block.
+    TextDelta {
+        /// Which block.
+        index: u32,
+        /// The text that is added.
+        text: Arc<str>,
+    },
+    /// More text of a reasoning block.
+    ReasoningDelta {
+        /// Which block.
+        index: u32,
+        /// The text that is added.
+        text: Arc<str>,
+    },
+    /// More of a tool call's arguments.
+    #[serde(rename_all = "camelCase")]
+    ToolCallDelta {
+        /// Which block.
+        index: u32,
+        /// Identity of the call.
+        id: CallId,
+        /// Name of the tool.
+        name: Arc<str>,
+        /// The raw text that is added.
+        arguments_delta: Arc<str>,
+    },
+    /// A block is complete.
+    BlockEnd {
+        /// Which block.
+        index: u32,
+        /// The whole block.
+        block: Block,
+    },
+    /// What the call cost so far.
+    Usage {
+        /// The provider's figures, whole.
+        usage: Value,
+    },
+    /// The stream is over.
+    Finish {
+        /// Why.
+        reason: Finish,
+    },
+    /// Any other piece, whole.
+    #[serde(untagged)]
+    Other(Value),
+}
+
+/// Why a stream is over.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Finish {
+    /// The model has said what it had to say.
+    Stop,
+    /// The model wants its tools run.
+    ToolCalls,
+    /// The ceiling of tokens was hit.
+    MaxTokens,
+    /// The provider failed.
+    Error {
+        /// How.
+        failure: Failure,
+    },
+    /// The provider gave up, without a cancel from here.
+    Aborted,
+    /// Any other reason, whole.
+    #[serde(untagged)]
+    Other(Value),
+}

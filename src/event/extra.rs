@@ -1,0 +1,59 @@
+//! Members that a type does not know, carried along.
+//!
+//! Not here: any meaning. They are printed back where they were read, and compared as JSON.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// The unknown members of an object, for `#[serde(flatten)]`. Empty for what this program writes,
+/// and then a null pointer wide.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Extra(Option<Box<Map<String, Value>>>);
+
+impl Extra {
+    /// No member.
+    pub const NONE: Self = Self(None);
+
+    /// Whether there is no member.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The member of that name, if it is there.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.as_ref().and_then(|map| map.get(name))
+    }
+}
+
+impl From<Map<String, Value>> for Extra {
+    fn from(map: Map<String, Value>) -> Self {
+        Self((!map.is_empty()).then(|| Box::new(map)))
+    }
+}
+
+impl Serialize for Extra {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().flat_map(|map| map.iter()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Extra {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Map::deserialize(deserializer)?.into())
+    }
+}
+
+impl JsonSchema for Extra {
+    fn schema_name() -> Cow<'static, str> {
+        "Extra".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": true })
+    }
+}

@@ -1,0 +1,164 @@
+//! Messages: what people, plugins, the model and tools say.
+//!
+//! Not here: where a message is pending or when it enters a step.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{CallId, Extra, MessageId};
+
+/// A message of a producer, shared between the inbox, the log and the step that it enters.
+pub type Message = Arc<UserMessage>;
+
+/// What a person or a plugin says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "role", rename = "user")]
+pub struct UserMessage {
+    /// Addresses the message while it is pending.
+    pub id: MessageId,
+    /// What is said; may be empty.
+    pub content: Vec<Block>,
+    /// Who said it.
+    pub source: Source,
+    /// Members not known here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl UserMessage {
+    /// A message of one text block, from the user.
+    #[must_use]
+    pub fn text(id: impl Into<MessageId>, text: impl Into<String>) -> Message {
+        Arc::new(Self {
+            id: id.into(),
+            content: vec![Block::text(text)],
+            source: Source::User(Extra::NONE),
+            extra: Extra::NONE,
+        })
+    }
+}
+
+/// What the model says in one step.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "role", rename = "assistant")]
+pub struct AssistantMessage {
+    /// Identity, made by the loop.
+    pub id: MessageId,
+    /// Text, reasoning and tool calls in the order of the stream; may be empty.
+    pub content: Vec<Block>,
+    /// The route that answered.
+    pub source: Source,
+    /// Members not known here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// What a tool answers. Its role on the wire is `user` up to version 3 of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "role", rename = "user")]
+pub struct ToolMessage {
+    /// Identity, made by the loop.
+    pub id: MessageId,
+    /// One `tool-result` block.
+    pub content: Vec<Block>,
+    /// The call that it answers.
+    pub source: Source,
+    /// Members not known here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// Who said a message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Source {
+    /// A person.
+    User(Extra),
+    /// A model.
+    #[serde(rename_all = "camelCase")]
+    Model {
+        /// Who serves the model.
+        provider: Arc<str>,
+        /// Its name there.
+        model: Arc<str>,
+        /// Members not known here.
+        #[serde(flatten)]
+        extra: Extra,
+    },
+    /// A tool.
+    #[serde(rename_all = "camelCase")]
+    Tool {
+        /// The call that is answered.
+        call_id: CallId,
+        /// Members not known here.
+        #[serde(flatten)]
+        extra: Extra,
+    },
+    /// Any other kind, whole.
+    #[serde(untagged)]
+    Other(Value),
+}
+
+/// One block of content.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Block {
+    /// Plain text.
+    Text {
+        /// The text.
+        text: Arc<str>,
+        /// Members not known here.
+        #[serde(flatten)]
+        extra: Extra,
+    },
+    /// Reasoning that the model shows.
+    Reasoning {
+        /// The text.
+        text: Arc<str>,
+        /// Members not known here.
+        #[serde(flatten)]
+        extra: Extra,
+    },
+    /// The model asks for a tool.
+    ToolCall {
+        /// Identity of the call.
+        id: CallId,
+        /// Name of the tool.
+        name: Arc<str>,
+        /// The raw JSON text of the arguments; not necessarily valid JSON.
+        arguments: Arc<str>,
+        /// Members not known here.
+        #[serde(flatten)]
+        extra: Extra,
+    },
+    /// A tool's answer.
+    #[serde(rename_all = "camelCase")]
+    ToolResult {
+        /// The call that is answered.
+        tool_call_id: CallId,
+        /// What the tool says.
+        content: Vec<Self>,
+        /// Whether the call failed.
+        is_error: bool,
+        /// Members not known here.
+        #[serde(flatten)]
+        extra: Extra,
+    },
+    /// Any other block, whole: images, attachments.
+    #[serde(untagged)]
+    Other(Value),
+}
+
+impl Block {
+    /// A text block.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text {
+            text: text.into().into(),
+            extra: Extra::NONE,
+        }
+    }
+}

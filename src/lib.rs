@@ -1,0 +1,7 @@
+//! Deterministic simulation and verification of agent loops.
+//!
+//! The layers, from the bottom: [`event`] is the vocabulary; [`agent`] the system, a loop and an
+//! inbox that a program can ship; [`sim`] runs it under a chooser, deterministically.
+//! ARCHITECTURE.md says what each layer may know.
+
+pub mod event;
