@@ -4,4 +4,5 @@
 //! inbox that a program can ship; [`sim`] runs it under a chooser, deterministically.
 //! ARCHITECTURE.md says what each layer may know.
 
+pub mod agent;
 pub mod event;

@@ -1,0 +1,244 @@
+//! The inbox: two ordered lists of pending messages, a projection of the session log.
+//!
+//! An edit is planned against the lists as they are, becomes one durable event, and is applied
+//! when that event is committed. Not here: committing and announcing; the machine does both.
+
+use std::num::NonZeroU32;
+
+use thiserror::Error;
+
+use crate::event::{Extra, InboxSpliced, Message, MessageId, Outcome, Target};
+
+/// What is pending: for a turn of its own, and for the next step.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Inbox {
+    next_turn: Vec<Message>,
+    next_step: Vec<Message>,
+}
+
+/// An insertion would make an identity pending twice.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
+#[error("message \"{id}\" is already pending")]
+pub struct AlreadyPending {
+    /// The identity.
+    pub id: MessageId,
+}
+
+/// A logged splice does not fit the lists that the events before it built.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
+pub enum Misfit {
+    /// It starts or ends beyond its list.
+    #[error("splice of {} at {start}, {removed} removed, does not fit a list of {length}", target.as_str())]
+    OutOfRange {
+        /// The list.
+        target: Target,
+        /// Where it starts.
+        start: u32,
+        /// How many messages it removes.
+        removed: u32,
+        /// How long the list is.
+        length: usize,
+    },
+    /// It makes an identity pending twice.
+    #[error(transparent)]
+    Duplicate(#[from] AlreadyPending),
+}
+
+impl Inbox {
+    /// What is pending in one list, oldest first.
+    #[must_use]
+    pub fn list(&self, target: Target) -> &[Message] {
+        match target {
+            Target::NextTurn => &self.next_turn,
+            Target::NextStep => &self.next_step,
+        }
+    }
+
+    fn list_mut(&mut self, target: Target) -> &mut Vec<Message> {
+        match target {
+            Target::NextTurn => &mut self.next_turn,
+            Target::NextStep => &mut self.next_step,
+        }
+    }
+
+    /// Whether nothing is pending.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.next_turn.is_empty() && self.next_step.is_empty()
+    }
+
+    /// Where a message is pending.
+    #[must_use]
+    pub fn find(&self, id: &MessageId) -> Option<(Target, usize)> {
+        [Target::NextTurn, Target::NextStep]
+            .into_iter()
+            .find_map(|target| {
+                let place = self
+                    .list(target)
+                    .iter()
+                    .position(|message| message.id == *id)?;
+                Some((target, place))
+            })
+    }
+
+    /// Plans an insertion at the end of a list.
+    ///
+    /// # Errors
+    /// When the identity is pending already.
+    pub fn plan_append(
+        &self,
+        target: Target,
+        message: Message,
+    ) -> Result<InboxSpliced, AlreadyPending> {
+        self.plan(target, self.list(target).len(), 0, vec![message])
+    }
+
+    /// Plans a splice in the coordinates of a standard array: a negative `start` counts from the
+    /// end, and both are clamped to the list. `None` when it would change nothing.
+    ///
+    /// # Errors
+    /// When an identity would be pending twice.
+    pub fn plan_splice(
+        &self,
+        target: Target,
+        start: i64,
+        delete: i64,
+        inserted: Vec<Message>,
+    ) -> Result<Option<InboxSpliced>, AlreadyPending> {
+        let length = self.list(target).len();
+        let start = if start < 0 {
+            length.saturating_sub(usize::try_from(start.unsigned_abs()).unwrap_or(usize::MAX))
+        } else {
+            usize::try_from(start).unwrap_or(usize::MAX).min(length)
+        };
+        let delete = usize::try_from(delete.max(0))
+            .unwrap_or(usize::MAX)
+            .min(length - start);
+        if delete == 0 && inserted.is_empty() {
+            return Ok(None);
+        }
+        self.plan(target, start, delete, inserted).map(Some)
+    }
+
+    /// Plans the exchange of a pending message for another in its place. `None` when it is not
+    /// pending.
+    ///
+    /// # Errors
+    /// When the new identity is pending elsewhere.
+    pub fn plan_replace(
+        &self,
+        id: &MessageId,
+        new: Message,
+    ) -> Result<Option<InboxSpliced>, AlreadyPending> {
+        let Some((target, place)) = self.find(id) else {
+            return Ok(None);
+        };
+        self.plan(target, place, 1, vec![new]).map(Some)
+    }
+
+    /// Plans the removal of a pending message. `None` when it is not pending.
+    #[must_use]
+    pub fn plan_remove(&self, id: &MessageId) -> Option<InboxSpliced> {
+        let (target, place) = self.find(id)?;
+        Some(removal(target, place, 1, Some(Outcome::Canceled)))
+    }
+
+    /// Plans the emptying of one list. `None` when it is empty.
+    #[must_use]
+    pub fn plan_clear(&self, target: Target) -> Option<InboxSpliced> {
+        let length = self.list(target).len();
+        (length > 0).then(|| removal(target, 0, length, Some(Outcome::Canceled)))
+    }
+
+    /// Plans the claim at a step boundary: all of next-step, and for a turn's first boundary the
+    /// first of next-turn. Pure deletions without outcome, none for a list that gives nothing.
+    #[must_use]
+    pub fn plan_claim(&self, target: Target) -> Vec<InboxSpliced> {
+        let of_turn = usize::from(target == Target::NextTurn).min(self.next_turn.len());
+        [
+            (Target::NextStep, self.next_step.len()),
+            (Target::NextTurn, of_turn),
+        ]
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(target, count)| removal(target, 0, count, None))
+        .collect()
+    }
+
+    fn plan(
+        &self,
+        target: Target,
+        start: usize,
+        delete: usize,
+        inserted: Vec<Message>,
+    ) -> Result<InboxSpliced, AlreadyPending> {
+        self.refuse_duplicates(target, start, delete, &inserted)?;
+        let outcome = (delete > 0).then_some(Outcome::Canceled);
+        Ok(InboxSpliced {
+            inserted,
+            ..removal(target, start, delete, outcome)
+        })
+    }
+
+    /// Whether every identity would still be pending at most once over both lists.
+    fn refuse_duplicates(
+        &self,
+        target: Target,
+        start: usize,
+        delete: usize,
+        inserted: &[Message],
+    ) -> Result<(), AlreadyPending> {
+        for (index, message) in inserted.iter().enumerate() {
+            let stays = self.find(&message.id).is_some_and(|(list, place)| {
+                list != target || !(start..start + delete).contains(&place)
+            });
+            if stays || inserted[..index].iter().any(|other| other.id == message.id) {
+                return Err(AlreadyPending {
+                    id: message.id.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies a committed splice and gives back what it removed, in list order.
+    ///
+    /// # Errors
+    /// When it does not fit these lists; then nothing changes.
+    pub fn apply(&mut self, splice: &InboxSpliced) -> Result<Vec<Message>, Misfit> {
+        let removed = splice.removed_count.map_or(0, NonZeroU32::get);
+        let length = self.list(splice.target).len();
+        let start = splice.start as usize;
+        let end = start.saturating_add(removed as usize);
+        if start > length || end > length {
+            let (target, start) = (splice.target, splice.start);
+            return Err(Misfit::OutOfRange {
+                target,
+                start,
+                removed,
+                length,
+            });
+        }
+        self.refuse_duplicates(splice.target, start, removed as usize, &splice.inserted)?;
+        let list = self.list_mut(splice.target);
+        Ok(list
+            .splice(start..end, splice.inserted.iter().cloned())
+            .collect())
+    }
+}
+
+fn removal(target: Target, start: usize, count: usize, outcome: Option<Outcome>) -> InboxSpliced {
+    InboxSpliced {
+        target,
+        start: wire_count(start),
+        removed_count: NonZeroU32::new(wire_count(count)),
+        inserted: Vec::new(),
+        outcome,
+        extra: Extra::NONE,
+    }
+}
+
+/// A list of more than `u32::MAX` messages does not fit into memory.
+fn wire_count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
