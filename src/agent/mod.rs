@@ -3,5 +3,11 @@
 //! This layer imports [`crate::event`] and nothing else of the crate.
 
 mod answer;
+mod claims;
+pub mod fork;
 pub mod inbox;
 pub mod machine;
+pub mod repair;
+pub mod resume;
+#[cfg(test)]
+mod sketch;
