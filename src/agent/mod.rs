@@ -7,6 +7,7 @@ mod claims;
 pub mod fork;
 pub mod inbox;
 pub mod machine;
+pub mod projection;
 pub mod repair;
 pub mod resume;
 #[cfg(test)]
