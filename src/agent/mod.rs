@@ -4,4 +4,6 @@
 
 mod answer;
 pub mod inbox;
+pub mod log;
 pub mod machine;
+pub mod shell;

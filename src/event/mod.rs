@@ -15,6 +15,8 @@ mod id;
 mod line;
 mod live;
 mod message;
+mod op;
+mod record;
 
 pub use chunk::{Chunk, ChunkKind, Finish};
 pub use durable::{
@@ -28,3 +30,5 @@ pub use id::{CallId, MessageId, Seq, Step, Target, Time, Turn};
 
 pub use live::{Live, Status};
 pub use message::{AssistantMessage, Block, Message, Source, ToolMessage, UserMessage};
+pub use op::Op;
+pub use record::{Lists, Record, Refused, Returned};
