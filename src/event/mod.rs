@@ -17,6 +17,7 @@ mod live;
 mod message;
 mod op;
 mod record;
+mod wire_tmp;
 
 pub use chunk::{Chunk, ChunkKind, Finish};
 pub use durable::{

@@ -121,7 +121,13 @@ impl Op {
 /// what is too large is the largest.
 fn coordinate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     let value = Value::deserialize(deserializer)?;
-    #[allow(clippy::cast_possible_truncation, reason = "a cast saturates, as an array clamps")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "a cast saturates, as an array clamps"
+    )]
     let whole = |number: f64| number as i64;
-    Ok(value.as_i64().or_else(|| value.as_f64().map(whole)).unwrap_or(0))
+    Ok(value
+        .as_i64()
+        .or_else(|| value.as_f64().map(whole))
+        .unwrap_or(0))
 }

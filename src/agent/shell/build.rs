@@ -68,22 +68,27 @@ impl Builder {
     /// Adds a listener of the pre-step decision.
     #[must_use]
     pub fn pre_step(mut self, listener: Rc<dyn PreStep>) -> Self {
-        self.pre_step.push(Rc::new(move |question, next| listener.clone().pre_step(question, next)));
+        self.pre_step.push(Rc::new(move |question, next| {
+            listener.clone().pre_step(question, next)
+        }));
         self
     }
 
     /// Adds a listener of the choice of route.
     #[must_use]
     pub fn request(mut self, listener: Rc<dyn Request>) -> Self {
-        self.request.push(Rc::new(move |question, next| listener.clone().request(question, next)));
+        self.request.push(Rc::new(move |question, next| {
+            listener.clone().request(question, next)
+        }));
         self
     }
 
     /// Adds a listener of failed requests.
     #[must_use]
     pub fn request_error(mut self, listener: Rc<dyn RequestError>) -> Self {
-        self.request_error
-            .push(Rc::new(move |question, next| listener.clone().request_error(question, next)));
+        self.request_error.push(Rc::new(move |question, next| {
+            listener.clone().request_error(question, next)
+        }));
         self
     }
 
@@ -133,9 +138,16 @@ impl Builder {
     #[must_use]
     pub fn model_name(self, provider: impl Into<Arc<str>>, model: impl Into<Arc<str>>) -> Self {
         let (provider, model) = (provider.into(), model.into());
-        let context =
-            RequestContext { provider, model, context_window: None, extra: Extra::NONE };
-        self.route(Route { context, header: Arc::new(Value::Object(serde_json::Map::new())) })
+        let context = RequestContext {
+            provider,
+            model,
+            context_window: None,
+            extra: Extra::NONE,
+        };
+        self.route(Route {
+            context,
+            header: Arc::new(Value::Object(serde_json::Map::new())),
+        })
     }
 
     /// The whole route of requests when no plugin says otherwise.
@@ -176,7 +188,11 @@ impl Builder {
             clock: self.clock,
             route: self.route,
         });
-        let host = ShellHost { log: self.log, parts: parts.clone(), jobs: Jobs::default() };
+        let host = ShellHost {
+            log: self.log,
+            parts: parts.clone(),
+            jobs: Jobs::default(),
+        };
         let machine = Machine::resume(self.origin, self.limits);
         Agent(Rc::new(Inner {
             state: RefCell::new(State { machine, host }),
@@ -191,7 +207,9 @@ impl Builder {
 
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("Builder")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }
 
@@ -215,9 +233,14 @@ impl Tools for NoTools {
 struct SystemClock;
 
 impl Clock for SystemClock {
-    #[allow(clippy::disallowed_types, reason = "the one clock of a real program; no run has it")]
+    #[allow(
+        clippy::disallowed_types,
+        reason = "the one clock of a real program; no run has it"
+    )]
     fn now(&self) -> Time {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        since.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(Time::MAX))
+        since.map_or(0, |time| {
+            u64::try_from(time.as_millis()).unwrap_or(Time::MAX)
+        })
     }
 }

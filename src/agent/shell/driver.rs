@@ -8,7 +8,6 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-
 use super::host::Parts;
 use super::plugin::{
     Ask, ChunkStream, FailedRequest, LocalFuture, ModelRequest, Next, Place, Rest, RouteProposal,
@@ -65,10 +64,22 @@ impl Agent {
     fn begin_points(&self) {
         let mut open = std::mem::take(&mut *self.0.open_points.borrow_mut());
         open.clear();
-        self.0.state.borrow().machine.for_each_point(|point| open.push(point));
-        self.0.running.borrow_mut().retain(|(point, _)| open.contains(point));
+        self.0
+            .state
+            .borrow()
+            .machine
+            .for_each_point(|point| open.push(point));
+        self.0
+            .running
+            .borrow_mut()
+            .retain(|(point, _)| open.contains(point));
         for point in &open {
-            let is_new = !self.0.running.borrow().iter().any(|(other, _)| other == point);
+            let is_new = !self
+                .0
+                .running
+                .borrow()
+                .iter()
+                .any(|(other, _)| other == point);
             if is_new && let Some(running) = self.begin(*point) {
                 self.0.running.borrow_mut().push((*point, running));
             }
@@ -151,18 +162,27 @@ impl Agent {
             let proposal = state.machine.proposal()?;
             let signal = self.signal();
             StepProposal {
-                place: Place { turn: proposal.turn, step: proposal.step, signal },
+                place: Place {
+                    turn: proposal.turn,
+                    step: proposal.step,
+                    signal,
+                },
                 batch: proposal.batch.to_vec(),
                 default_entry: proposal.default_entry(),
             }
         };
         let enter = |proposal: &StepProposal| Ok(Decision::Enter(proposal.default_entry.clone()));
-        Some(map(waterfall(&parts.pre_step, proposal, enter), End::Decided))
+        Some(map(
+            waterfall(&parts.pre_step, proposal, enter),
+            End::Decided,
+        ))
     }
 
     fn begin_request(&self, parts: &Parts) -> LocalFuture<End> {
-        let proposal =
-            RouteProposal { place: self.place(), default_route: parts.route.clone() };
+        let proposal = RouteProposal {
+            place: self.place(),
+            default_route: parts.route.clone(),
+        };
         let route = |proposal: &RouteProposal| {
             let none = || Failure::coded("the agent has no route for its request", "NO_ROUTE");
             proposal.default_route.clone().ok_or_else(none)
@@ -172,15 +192,25 @@ impl Agent {
 
     fn begin_stream(&self, parts: &Parts) -> Option<Running> {
         let route = self.0.state.borrow().machine.streaming_route()?.clone();
-        let request = ModelRequest { place: self.place(), route, agent: self.clone() };
+        let request = ModelRequest {
+            place: self.place(),
+            route,
+            agent: self.clone(),
+        };
         Some(Running::Stream(parts.model.stream(request)))
     }
 
     fn begin_request_error(&self, parts: &Parts) -> Option<LocalFuture<End>> {
         let failure = self.0.state.borrow().machine.request_failure()?.clone();
-        let failed = FailedRequest { place: self.place(), failure };
+        let failed = FailedRequest {
+            place: self.place(),
+            failure,
+        };
         let fail = |_: &FailedRequest| Ok(Recovery::Fail);
-        Some(map(waterfall(&parts.request_error, failed, fail), End::Recovered))
+        Some(map(
+            waterfall(&parts.request_error, failed, fail),
+            End::Recovered,
+        ))
     }
 
     fn begin_prepare(&self, parts: &Parts, index: usize) -> Option<LocalFuture<End>> {
@@ -207,7 +237,11 @@ impl Agent {
     fn place(&self) -> Place {
         let state = self.0.state.borrow();
         let machine: &Machine = &state.machine;
-        Place { turn: machine.turn(), step: machine.step(), signal: self.signal() }
+        Place {
+            turn: machine.turn(),
+            step: machine.step(),
+            signal: self.signal(),
+        }
     }
 }
 
@@ -217,8 +251,16 @@ fn waterfall<Q: 'static, A: 'static>(
     question: Q,
     innermost: fn(&Q) -> Result<A, Failure>,
 ) -> LocalFuture<Result<A, Failure>> {
-    let rest = Rest { listeners: listeners.clone(), from: 0, innermost };
-    Next { question: Rc::new(question), rest }.run()
+    let rest = Rest {
+        listeners: listeners.clone(),
+        from: 0,
+        innermost,
+    };
+    Next {
+        question: Rc::new(question),
+        rest,
+    }
+    .run()
 }
 
 async fn stop_turn(listeners: Rc<[Rc<dyn TurnStopping>]>, place: Place) -> Result<(), Failure> {

@@ -13,9 +13,7 @@ use super::plugin::{
 use super::scope::{DurableScope, LiveScope};
 use super::signal::Signal;
 use crate::agent::log::{SessionLog, Storage};
-use crate::agent::machine::{
-    Call, Core, Decision, DuringDurable, Host, Overlap, Recovery, Route,
-};
+use crate::agent::machine::{Call, Core, Decision, DuringDurable, Host, Overlap, Recovery, Route};
 use crate::event::{Body, CallId, Failure, Live, MessageId, Seq};
 
 /// Everything that an agent was built with; never changes.
@@ -53,7 +51,9 @@ impl Jobs {
 
 impl fmt::Debug for Jobs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Jobs").field("started", &self.started.is_some()).finish_non_exhaustive()
+        f.debug_struct("Jobs")
+            .field("started", &self.started.is_some())
+            .finish_non_exhaustive()
     }
 }
 
@@ -66,20 +66,29 @@ pub(super) struct ShellHost {
 
 impl fmt::Debug for ShellHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ShellHost").field("jobs", &self.jobs).finish_non_exhaustive()
+        f.debug_struct("ShellHost")
+            .field("jobs", &self.jobs)
+            .finish_non_exhaustive()
     }
 }
 
 impl Host for ShellHost {
     fn commit(&mut self, batch: &[Body]) -> Result<Seq, Failure> {
         let time = self.parts.clock.now();
-        self.log.commit(time, batch.to_vec()).map_err(|error| Failure::unknown(error.to_string()))
+        self.log
+            .commit(time, batch.to_vec())
+            .map_err(|error| Failure::unknown(error.to_string()))
     }
 
     fn publish(&mut self, seq: Seq, _: &Body, agent: DuringDurable<'_>) {
         let place = usize::try_from(seq).unwrap_or(usize::MAX);
-        let Some(event) = self.log.events().get(place) else { return };
-        let mut scope = DurableScope { agent, jobs: &mut self.jobs };
+        let Some(event) = self.log.events().get(place) else {
+            return;
+        };
+        let mut scope = DurableScope {
+            agent,
+            jobs: &mut self.jobs,
+        };
         for observer in &self.parts.durable {
             // Contained: an observer stops nobody else.
             drop(observer.on_durable(event, &mut scope));
@@ -100,7 +109,11 @@ impl Host for ShellHost {
     }
 
     fn classify(&mut self, id: &CallId, name: &str, arguments: &str) -> Overlap {
-        let call = Call { id: id.clone(), name: name.into(), arguments: arguments.into() };
+        let call = Call {
+            id: id.clone(),
+            name: name.into(),
+            arguments: arguments.into(),
+        };
         self.parts.tools.classify(&call)
     }
 }

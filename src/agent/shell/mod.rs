@@ -81,7 +81,7 @@ use host::{Parts, ShellHost};
 /// An agent of this thread. Clones are handles of the same one.
 ///
 /// A handle may be used from anywhere but the inside of a publication; an observer has its scope
-/// for that.
+/// for that. The inbox's other operations are reached through [`Agent::act`].
 #[derive(Clone)]
 pub struct Agent(Rc<Inner>);
 
@@ -140,6 +140,27 @@ impl From<MaintenanceError> for OperationError {
 }
 
 impl Agent {
+    /// Runs operations as one atomic region, with everything that an observer of a live event may
+    /// do: nothing comes between them.
+    ///
+    /// # Errors
+    /// When called inside a publication.
+    pub fn act<R>(&self, act: impl FnOnce(&mut LiveScope<'_>) -> R) -> Result<R, OperationError> {
+        let mut state = self
+            .0
+            .state
+            .try_borrow_mut()
+            .map_err(|_| OperationError::InPublication)?;
+        let State { machine, host } = &mut *state;
+        let result = act(&mut LiveScope {
+            core: machine,
+            host,
+        });
+        drop(state);
+        self.after_region();
+        Ok(result)
+    }
+
     /// Sends to next-turn, with a wake.
     ///
     /// # Errors
@@ -169,37 +190,7 @@ impl Agent {
     /// # Errors
     /// See [`OperationError`].
     pub fn send(&self, message: Message, target: Target, wake: bool) -> Result<(), OperationError> {
-        self.operate(|machine, host| machine.send(host, message, target, wake))
-    }
-
-    /// Inserts at the end of a list, without a wake.
-    ///
-    /// # Errors
-    /// See [`OperationError`].
-    pub fn append(&self, target: Target, message: Message) -> Result<(), OperationError> {
-        self.operate(|machine, host| machine.append(host, target, message))
-    }
-
-    /// Inserts at the head of a list, without a wake.
-    ///
-    /// # Errors
-    /// See [`OperationError`].
-    pub fn prepend(&self, target: Target, message: Message) -> Result<(), OperationError> {
-        self.operate(|machine, host| machine.prepend(host, target, message))
-    }
-
-    /// Splices a list in the coordinates of a standard array and gives back what it removed.
-    ///
-    /// # Errors
-    /// See [`OperationError`].
-    pub fn splice(
-        &self,
-        target: Target,
-        start: i64,
-        delete: i64,
-        inserted: Vec<Message>,
-    ) -> Result<Vec<Message>, OperationError> {
-        self.operate(|machine, host| machine.splice(host, target, start, delete, inserted))
+        Ok(self.act(|scope| scope.send(message, target, wake))??)
     }
 
     /// Exchanges a pending message in its place; answers whether it was pending.
@@ -207,7 +198,7 @@ impl Agent {
     /// # Errors
     /// See [`OperationError`].
     pub fn replace(&self, id: &MessageId, new: Message) -> Result<bool, OperationError> {
-        self.operate(|machine, host| machine.replace(host, id, new))
+        Ok(self.act(|scope| scope.replace(id, new))??)
     }
 
     /// Removes a pending message; answers whether it was pending.
@@ -215,15 +206,7 @@ impl Agent {
     /// # Errors
     /// See [`OperationError`].
     pub fn remove(&self, id: &MessageId) -> Result<bool, OperationError> {
-        self.operate(|machine, host| machine.remove(host, id))
-    }
-
-    /// Empties next-step, then next-turn.
-    ///
-    /// # Errors
-    /// See [`OperationError`].
-    pub fn clear(&self) -> Result<(), OperationError> {
-        self.operate(|machine, host| machine.clear(host))
+        Ok(self.act(|scope| scope.remove(id))??)
     }
 
     /// Cancels what is going on; the first cause wins.
@@ -231,7 +214,7 @@ impl Agent {
     /// # Errors
     /// See [`OperationError`].
     pub fn cancel(&self, cause: CancelCause, keep: Keep) -> Result<(), OperationError> {
-        self.operate(|machine, host| machine.cancel(host, cause, keep))
+        Ok(self.act(|scope| scope.cancel(cause, keep))??)
     }
 
     /// Starts maintenance; `job` is called at once, its future is awaited by the driver.
@@ -242,11 +225,7 @@ impl Agent {
         &self,
         job: impl FnOnce(Signal) -> F,
     ) -> Result<(), OperationError> {
-        self.operate(|machine, host| {
-            machine.run_maintenance()?;
-            host.jobs.start(job);
-            Ok::<(), MaintenanceError>(())
-        })
+        Ok(self.act(|scope| scope.run_maintenance(job))??)
     }
 
     /// Begins disposal: a cancel that clears. Disposal is complete when nothing is active any
@@ -255,10 +234,7 @@ impl Agent {
     /// # Errors
     /// When called inside a publication.
     pub fn dispose(&self) -> Result<(), OperationError> {
-        self.operate(|machine, host| {
-            machine.dispose(host);
-            Ok::<(), EditError>(())
-        })
+        self.act(|scope| scope.dispose())
     }
 
     /// Resolves when neither a driver nor maintenance is left, a replayed latch included. It
@@ -277,13 +253,19 @@ impl Agent {
     /// Whether neither a driver nor maintenance is left. Inside a publication: no.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.0.state.try_borrow().is_ok_and(|state| state.machine.is_quiet())
+        self.0
+            .state
+            .try_borrow()
+            .is_ok_and(|state| state.machine.is_quiet())
     }
 
     /// Whether disposal is complete. Inside a publication: no.
     #[must_use]
     pub fn is_disposed(&self) -> bool {
-        self.0.state.try_borrow().is_ok_and(|state| state.machine.is_disposed())
+        self.0
+            .state
+            .try_borrow()
+            .is_ok_and(|state| state.machine.is_disposed())
     }
 
     /// What the agent says of itself, its open or last turn, and what is pending.
@@ -294,7 +276,11 @@ impl Agent {
         &self,
         with: impl FnOnce(Status, Turn, &Inbox) -> R,
     ) -> Result<R, OperationError> {
-        let state = self.0.state.try_borrow().map_err(|_| OperationError::InPublication)?;
+        let state = self
+            .0
+            .state
+            .try_borrow()
+            .map_err(|_| OperationError::InPublication)?;
         let machine = &state.machine;
         Ok(with(machine.status(), machine.turn(), machine.inbox()))
     }
@@ -313,23 +299,13 @@ impl Agent {
     /// # Errors
     /// When the storage refuses, or inside a publication.
     pub fn flush(&self) -> Result<(), OperationError> {
-        let mut state =
-            self.0.state.try_borrow_mut().map_err(|_| OperationError::InPublication)?;
+        let mut state = self
+            .0
+            .state
+            .try_borrow_mut()
+            .map_err(|_| OperationError::InPublication)?;
         let refused = |error| OperationError::Refused(Failure::unknown(format!("{error}")));
         state.host.log.flush().map_err(refused)
-    }
-
-    fn operate<R, E: Into<OperationError>>(
-        &self,
-        operation: impl FnOnce(&mut Machine, &mut ShellHost) -> Result<R, E>,
-    ) -> Result<R, OperationError> {
-        let mut state =
-            self.0.state.try_borrow_mut().map_err(|_| OperationError::InPublication)?;
-        let State { machine, host } = &mut *state;
-        let result = operation(machine, host).map_err(Into::into);
-        drop(state);
-        self.after_region();
-        result
     }
 
     /// After every region: the signal follows the machine, and whoever waits looks again.

@@ -14,9 +14,7 @@ use futures_core::Stream;
 
 use super::scope::{DurableScope, LiveScope};
 use super::signal::Signal;
-use crate::agent::machine::{
-    Call, Decision, Overlap, Recovery, Route, ToolFailure, ToolOutput,
-};
+use crate::agent::machine::{Call, Decision, Overlap, Recovery, Route, ToolFailure, ToolOutput};
 use crate::event::{Chunk, Event, Failure, Live, Message, Step, Time, Turn};
 
 /// A future of this thread.
@@ -72,7 +70,10 @@ impl<Q: ?Sized + 'static, A: 'static> Next<Q, A> {
             None => Box::pin(ready((rest.innermost)(&question))),
             Some(listener) => {
                 let listener = listener.clone();
-                let rest = Rest { from: rest.from + 1, ..rest };
+                let rest = Rest {
+                    from: rest.from + 1,
+                    ..rest
+                };
                 listener(question.clone(), Self { question, rest })
             }
         }
@@ -81,7 +82,11 @@ impl<Q: ?Sized + 'static, A: 'static> Next<Q, A> {
 
 impl<Q: ?Sized, A> fmt::Debug for Next<Q, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Next({} further in)", self.rest.listeners.len() - self.rest.from)
+        write!(
+            f,
+            "Next({} further in)",
+            self.rest.listeners.len() - self.rest.from
+        )
     }
 }
 

@@ -8,9 +8,7 @@ use std::future::Future;
 
 use super::host::ShellHost;
 use crate::agent::inbox::Inbox;
-use crate::agent::machine::{
-    Core, Disposed, DuringDurable, EditError, Keep, MaintenanceError,
-};
+use crate::agent::machine::{Core, Disposed, DuringDurable, EditError, Keep, MaintenanceError};
 use crate::event::{CancelCause, Event, Message, MessageId, Status, Target};
 
 use super::host::Jobs;
@@ -63,7 +61,8 @@ impl DurableScope<'_> {
     }
 }
 
-/// What an observer of a live event may do: every operation of a producer.
+/// Every operation of a producer: what an observer of a live event may do, and what
+/// [`super::Agent::act`] runs as one region.
 #[derive(Debug)]
 pub struct LiveScope<'a> {
     pub(super) core: &'a mut Core,

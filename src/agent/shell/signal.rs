@@ -40,7 +40,10 @@ impl Signal {
     }
 
     pub(super) fn abort(&self, cause: &CancelCause) {
-        self.0.cause.borrow_mut().get_or_insert_with(|| cause.clone());
+        self.0
+            .cause
+            .borrow_mut()
+            .get_or_insert_with(|| cause.clone());
         let waiting = std::mem::take(&mut *self.0.waiting.borrow_mut());
         waiting.into_iter().for_each(Waker::wake);
     }
