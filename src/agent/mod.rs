@@ -6,9 +6,11 @@ mod answer;
 mod claims;
 pub mod fork;
 pub mod inbox;
+pub mod log;
 pub mod machine;
 pub mod projection;
 pub mod repair;
 pub mod resume;
 #[cfg(test)]
 mod sketch;
+pub mod shell;

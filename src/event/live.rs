@@ -4,7 +4,7 @@
 //! the plugin traits of the agent.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Failure, Message, Step, Turn};
 
@@ -63,7 +63,9 @@ pub enum Live {
 }
 
 /// What an agent says of itself. Maintenance counts as idle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// No turn is under way.

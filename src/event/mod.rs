@@ -15,6 +15,9 @@ mod id;
 mod line;
 mod live;
 mod message;
+mod op;
+mod record;
+mod wire_tmp;
 
 pub use chunk::{Chunk, ChunkKind, Finish};
 pub use durable::{
@@ -28,3 +31,5 @@ pub use id::{CallId, MessageId, Seq, Step, Target, Time, Turn};
 
 pub use live::{Live, Status};
 pub use message::{AssistantMessage, Block, Message, Source, ToolMessage, UserMessage};
+pub use op::Op;
+pub use record::{Lists, Record, Refused, Returned};

@@ -1,0 +1,103 @@
+//! What can be observed of a run: durable and live events, questions and answers, operations.
+//!
+//! One stream of these is what a run is: rules judge it, traces hold it, reports show it, and two
+//! systems are equal when it is. Not here: making or comparing it.
+
+use std::sync::Arc;
+
+use super::{Event, Live, MessageId, Op, Step, Turn};
+
+/// One observation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Record {
+    /// A durable event is published.
+    Durable(Event),
+    /// Both lists as an observer of the splice just published sees them.
+    Lists(Lists),
+    /// A live event is published.
+    Live(Live),
+    /// An observer begins to act, in the midst of a publication.
+    React(Op),
+    /// It is done.
+    ReactEnd(Op),
+    /// A producer asks.
+    Act(Op),
+    /// An awaited point is let go.
+    Release {
+        /// The gate that held it.
+        gate: Arc<str>,
+    },
+    /// A pre-step listener is asked.
+    PreStep {
+        /// Its name.
+        listener: Arc<str>,
+        /// The batch that it is shown.
+        messages: Vec<MessageId>,
+        /// The open turn.
+        turn: Turn,
+        /// The proposed step.
+        step: Step,
+    },
+    /// What a listener's `next` gave it.
+    PreStepResult {
+        /// The listener that called it.
+        listener: Arc<str>,
+        /// The messages that would enter; `None` is a reject.
+        entry: Option<Vec<MessageId>>,
+    },
+    /// The plugins have the last word on this turn.
+    TurnStopping {
+        /// The turn.
+        turn: Turn,
+    },
+    /// An awaited point is held.
+    Gate {
+        /// The gate that holds it.
+        gate: Arc<str>,
+    },
+    /// The operation answered.
+    Returned(Returned),
+    /// The operation was refused.
+    Refused(Refused),
+    /// The n-th wait for idle is over, from 1.
+    Idle(u32),
+    /// Disposal is complete.
+    Disposed,
+    /// The maintenance job settled; the failure's words, if it failed.
+    Maintenance(Option<Arc<str>>),
+}
+
+/// Both lists by identity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Lists {
+    /// Waiting for a turn.
+    pub next_turn: Vec<MessageId>,
+    /// Waiting for a step.
+    pub next_step: Vec<MessageId>,
+}
+
+/// What an operation answers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Returned {
+    /// Whether the message was pending.
+    Pending(bool),
+    /// The messages that a splice removed.
+    Removed(Vec<MessageId>),
+}
+
+/// Why an operation was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Refused {
+    /// An identity would be pending twice.
+    AlreadyPending(MessageId),
+    /// An append while another event is being published.
+    AppendReentered,
+    /// Maintenance while something is active.
+    Busy,
+    /// The gate is not held.
+    NoGate(Arc<str>),
+    /// The agent is disposed.
+    Disposed,
+    /// The log refused the event.
+    Log(Arc<str>),
+}

@@ -1,0 +1,258 @@
+//! Golden schedules against a world: every observation must be equal.
+//!
+//! Within one act, the settlements `idle`, `disposed` and `maintenance` are compared as a set;
+//! everything else in order. Not here: repaired logs (`repairs`), printing (the edge).
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::observation::Observer;
+use super::schedule::{Action, Gate, Reaction, Setting};
+use super::world::{Rest, World};
+use crate::agent::log::{Memory, SessionLog, Storage};
+use crate::agent::machine::Limits;
+use crate::event::{Event, Record, Refused};
+
+/// A golden schedule, with what the reference was measured to do.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Golden {
+    /// Its name, unique in its file.
+    pub name: String,
+    listeners: Vec<Arc<str>>,
+    #[serde(rename = "maxParallel")]
+    parallel_calls_max: Option<NonZeroUsize>,
+    seed: Option<Vec<Event>>,
+    /// Where a resumed log was cut before it was repaired; told for the reader.
+    #[allow(
+        dead_code,
+        reason = "a member of the format that the comparison has no use for"
+    )]
+    crashed: Option<u64>,
+    #[serde(default)]
+    reactions: Vec<Reaction>,
+    actions: Vec<Action>,
+    observations: Vec<Vec<Value>>,
+    end: Value,
+}
+
+/// Why a golden schedule cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum GoldenError {
+    /// Two listeners of one name.
+    #[error("listener \"{0}\" is named twice")]
+    DuplicateListener(Arc<str>),
+    /// There must be as many lists of observations as there are actions.
+    #[error("{actions} actions, but {observations} lists of observations")]
+    Unequal {
+        /// How many actions.
+        actions: usize,
+        /// How many lists.
+        observations: usize,
+    },
+    /// Its seed is not a log that an agent could go on with.
+    #[error("its seed cannot be continued: {0}")]
+    Seed(String),
+    /// An act lets go of a gate that is not held, and nothing observed so far says why.
+    #[error("action {action} releases gate \"{gate}\", which is not held{}", held_words(.held))]
+    NoGate {
+        /// The act, from 1.
+        action: usize,
+        /// The gate.
+        gate: Arc<str>,
+        /// The gates that are held.
+        held: Vec<Arc<str>>,
+    },
+}
+
+fn held_words(held: &[Arc<str>]) -> String {
+    if held.is_empty() {
+        return "; no gate is".into();
+    }
+    format!("; held: {}", held.join(", "))
+}
+
+/// The first observation that differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The act, from 1, and what it was; none for the end of the schedule.
+    pub action: Option<(usize, String)>,
+    /// The place in the act's list, from 1.
+    pub place: usize,
+    /// What the golden schedule holds; none where it holds nothing more.
+    pub expected: Option<Value>,
+    /// What was observed; none where nothing more was.
+    pub observed: Option<Value>,
+}
+
+impl Golden {
+    /// Checks what the format cannot say.
+    ///
+    /// # Errors
+    /// See [`GoldenError`].
+    pub fn validate(&self) -> Result<(), GoldenError> {
+        let mut names = self.listeners.iter().enumerate();
+        if let Some((_, twice)) = names.find(|(at, name)| self.listeners[..*at].contains(name)) {
+            return Err(GoldenError::DuplicateListener(twice.clone()));
+        }
+        let (actions, observations) = (self.actions.len(), self.observations.len());
+        if actions != observations {
+            return Err(GoldenError::Unequal {
+                actions,
+                observations,
+            });
+        }
+        Ok(())
+    }
+
+    /// How many acts it has.
+    #[must_use]
+    pub fn action_count(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// Runs it on the built-in system; gives the first difference, if there is one.
+    ///
+    /// # Errors
+    /// See [`GoldenError`].
+    pub fn compare(&self) -> Result<Option<Difference>, GoldenError> {
+        self.validate()?;
+        let mut world = self.world()?;
+        let mut observer = Observer::default();
+        for (at, (action, expected)) in self.actions.iter().zip(&self.observations).enumerate() {
+            let held = world.rest().gates;
+            let records = world.act(action);
+            let observed = records
+                .iter()
+                .filter_map(|record| observer.observe(record))
+                .collect();
+            if let Some(difference) = first_difference(expected, observed) {
+                self.refuse_unheld(at, &records, &difference, &held)?;
+                let action = Some((at + 1, describe(action)));
+                return Ok(Some(Difference {
+                    action,
+                    ..difference
+                }));
+            }
+        }
+        let end = end(&world.rest());
+        Ok((self.end != end).then(|| Difference {
+            action: None,
+            place: 1,
+            expected: Some(self.end.clone()),
+            observed: Some(end),
+        }))
+    }
+
+    fn world(&self) -> Result<World, GoldenError> {
+        let parallel_calls_max = self
+            .parallel_calls_max
+            .unwrap_or(Limits::default().parallel_calls_max);
+        let setting = Setting {
+            listeners: self.listeners.clone(),
+            parallel_calls_max,
+            reactions: self.reactions.clone(),
+        };
+        let Some(seed) = &self.seed else {
+            return Ok(World::new(&setting));
+        };
+        let unusable = |words: String| GoldenError::Seed(words);
+        let mut origin = crate::agent::machine::Origin::default();
+        for e in seed {
+            match &e.body {
+                crate::event::Body::InboxSpliced(s) => {
+                    drop(origin.inbox.apply(s));
+                }
+                crate::event::Body::TurnStart(t) => origin.last_turn = t.turn,
+                crate::event::Body::RequestHeader(h) => {
+                    origin.route.header = Some(Arc::new(h.header.clone()))
+                }
+                crate::event::Body::RequestContext(h) => origin.route.context = Some(h.clone()),
+                _ => {}
+            }
+        }
+        let storage: Box<dyn Storage> = Box::new(Memory::default());
+        let _ = unusable;
+        let mut seed = seed.clone();
+        if !matches!(
+            seed.last().map(|e| &e.body),
+            Some(crate::event::Body::EndSeed(_))
+        ) {
+            seed.push(Event {
+                seq: seed.len() as u64,
+                time: 0,
+                body: crate::event::Body::EndSeed(crate::event::Extra::NONE),
+            });
+        }
+        let log = SessionLog::resume(storage, seed);
+        Ok(World::with_log(&setting, log, origin))
+    }
+
+    /// A release of a gate that is not held is a fault of the schedule, unless it says so itself.
+    fn refuse_unheld(
+        &self,
+        at: usize,
+        records: &[Record],
+        difference: &Difference,
+        held: &[Gate],
+    ) -> Result<(), GoldenError> {
+        match records {
+            [Record::Refused(Refused::NoGate(gate))] if difference.place == 1 => {
+                let held = held.iter().map(Gate::name).collect();
+                Err(GoldenError::NoGate {
+                    action: at + 1,
+                    gate: gate.clone(),
+                    held,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The first observation in which two lists differ.
+fn first_difference(expected: &[Value], observed: Vec<Value>) -> Option<Difference> {
+    let (expected, observed) = (settled(expected.to_vec()), settled(observed));
+    let place = (0..expected.len().max(observed.len()))
+        .find(|place| expected.get(*place) != observed.get(*place))?;
+    Some(Difference {
+        action: None,
+        place: place + 1,
+        expected: expected.get(place).cloned(),
+        observed: observed.get(place).cloned(),
+    })
+}
+
+/// Puts the settlements of one act behind everything else, in an order of their own.
+fn settled(list: Vec<Value>) -> Vec<Value> {
+    let is_settlement = |value: &Value| {
+        ["idle", "disposed", "maintenance"]
+            .iter()
+            .any(|name| value.get(name).is_some())
+    };
+    let (mut settlements, mut rest): (Vec<_>, Vec<_>) = list.into_iter().partition(is_settlement);
+    settlements.sort_by_key(Value::to_string);
+    rest.append(&mut settlements);
+    rest
+}
+
+fn end(rest: &Rest) -> Value {
+    let gates: Vec<_> = rest.gates.iter().map(Gate::name).collect();
+    json!({
+        "next-turn": rest.lists.next_turn,
+        "next-step": rest.lists.next_step,
+        "status": rest.status,
+        "gates": gates,
+    })
+}
+
+fn describe(action: &Action) -> String {
+    match action {
+        Action::Op(op) => op.name().into(),
+        Action::Release { gate, .. } => format!("release {}", gate.name()),
+    }
+}
