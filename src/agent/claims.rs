@@ -40,10 +40,10 @@ impl Claims {
             Body::UserMessage(said) if said.surface.surface_op == APPEND => {
                 self.forget(&said.message.id);
             }
-            // The step goes on or a bracket moves: what did not enter was decided away.
+            // The step goes on past its entry: what did not enter was decided away. Its end alone
+            // does not say so; a repair may have written it.
             Body::TurnStart(_)
             | Body::TurnEnd(_)
-            | Body::StepEnd(_)
             | Body::RequestHeader(_)
             | Body::RequestContext(_)
             | Body::AssistantChunk(_)

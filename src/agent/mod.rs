@@ -11,6 +11,6 @@ pub mod machine;
 pub mod projection;
 pub mod repair;
 pub mod resume;
+pub mod shell;
 #[cfg(test)]
 mod sketch;
-pub mod shell;
