@@ -32,4 +32,4 @@ pub use id::{CallId, MessageId, Seq, Step, Target, Time, Turn};
 pub use live::{Live, Status};
 pub use message::{AssistantMessage, Block, Message, Source, ToolMessage, UserMessage};
 pub use op::Op;
-pub use record::{Lists, Record, Refused, Returned};
+pub use record::{Answer, Lists, Record, Refused, Returned};
