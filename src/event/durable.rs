@@ -2,12 +2,14 @@
 //!
 //! Not here: which order is allowed (rules), who appends (agent), lines of files (`line`).
 
+use std::ops::Not;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::exact::{Whole, exact_or_whole, known_and_extra};
 use super::{
     AssistantMessage, CallId, Chunk, Extra, Message, Seq, Step, Target, Time, ToolMessage, Turn,
 };
@@ -113,6 +115,7 @@ pub struct TurnEnded {
     /// The turn that closes.
     pub turn: Turn,
     /// Why.
+    #[serde(deserialize_with = "exact_or_whole")]
     pub reason: EndReason,
     /// Members not known here.
     #[serde(flatten)]
@@ -141,6 +144,9 @@ pub enum EndReason {
         /// What.
         error: Failure,
     },
+    /// Any other reason, whole: of a later version, or without what its kind needs.
+    #[serde(untagged)]
+    Other(Value),
 }
 
 /// Why an activity was cancelled.
@@ -165,7 +171,7 @@ pub enum CancelCause {
 }
 
 /// A cancel cause as a log holds it. This program writes documented members only.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct LoggedCause {
     /// The cause.
     #[serde(flatten)]
@@ -173,6 +179,19 @@ pub struct LoggedCause {
     /// Members that others added.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+impl<'de> Deserialize<'de> for LoggedCause {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (cause, extra) = known_and_extra(deserializer)?;
+        Ok(Self { cause, extra })
+    }
+}
+
+impl Whole for EndReason {
+    fn whole(value: Value) -> Self {
+        Self::Other(value)
+    }
 }
 
 impl EndReason {
@@ -242,6 +261,12 @@ pub struct Surface {
     pub source_event_seqs: Option<Vec<Seq>>,
 }
 
+impl Default for Surface {
+    fn default() -> Self {
+        Self::append()
+    }
+}
+
 impl Surface {
     /// An append that names no source.
     #[must_use]
@@ -298,11 +323,13 @@ pub enum ReplaceWord {
 }
 
 /// Data of `user/message`: the message itself.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
 pub struct UserSaid {
     /// The message.
     pub message: Message,
-    /// Its place on the surface.
+    /// Its place on the surface; printed beside the data.
+    #[serde(skip)]
     pub surface: Surface,
 }
 
@@ -321,7 +348,7 @@ pub struct Chunked {
 }
 
 /// Data of `assistant/message`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantSaid {
     /// The open turn.
     pub turn: Turn,
@@ -330,12 +357,16 @@ pub struct AssistantSaid {
     /// What the model said.
     pub message: Arc<AssistantMessage>,
     /// What the call cost, whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Value>,
-    /// Whether a cancel cut the stream off.
+    /// Whether a cancel cut the stream off; absent rather than `false`.
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub interrupted: bool,
-    /// Members not known here.
+    /// Members not known here; `stream` from version 2 on.
+    #[serde(flatten)]
     pub extra: Extra,
-    /// Its place on the surface; cites the chunks of its attempt.
+    /// Its place on the surface, printed beside the data; cites the chunks of its attempt.
+    #[serde(skip)]
     pub surface: Surface,
 }
 
@@ -359,7 +390,7 @@ pub struct ToolCalled {
 }
 
 /// Data of `tool/result`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ToolAnswered {
     /// The open turn.
     pub turn: Turn,
@@ -368,10 +399,13 @@ pub struct ToolAnswered {
     /// The answer.
     pub message: Arc<ToolMessage>,
     /// Why the loop or repair answered in the tool's stead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolError>,
     /// Members not known here: `meta`.
+    #[serde(flatten)]
     pub extra: Extra,
-    /// Its place on the surface; cites its `tool/call`.
+    /// Its place on the surface, printed beside the data; cites its `tool/call`.
+    #[serde(skip)]
     pub surface: Surface,
 }
 

@@ -10,11 +10,13 @@
 mod catalog;
 mod chunk;
 mod durable;
+mod exact;
 mod extra;
 mod id;
 mod line;
 mod live;
 mod message;
+mod wire;
 
 pub use chunk::{Chunk, ChunkKind, Finish};
 pub use durable::{
@@ -25,6 +27,6 @@ pub use durable::{
 };
 pub use extra::Extra;
 pub use id::{CallId, MessageId, Seq, Step, Target, Time, Turn};
-
+pub use line::{Header, Line, LineError, Packed, PackedCall, PackedRow, PackedTexts, Row};
 pub use live::{Live, Status};
 pub use message::{AssistantMessage, Block, Message, Source, ToolMessage, UserMessage};
