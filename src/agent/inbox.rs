@@ -7,7 +7,9 @@ use std::num::NonZeroU32;
 
 use thiserror::Error;
 
-use crate::event::{Extra, InboxSpliced, Message, MessageId, Outcome, Target};
+use crate::event::{
+    Body, Event, Extra, InboxSpliced, Message, MessageId, Outcome, Seq, Target, Unread,
+};
 
 /// What is pending: for a turn of its own, and for the next step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -44,7 +46,57 @@ pub enum Misfit {
     Duplicate(#[from] AlreadyPending),
 }
 
+/// A log's inbox events do not fold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
+pub enum FoldError {
+    /// A splice does not fit the lists so far.
+    #[error("event {seq}: {misfit}")]
+    Misfit {
+        /// Its place in the log.
+        seq: Seq,
+        /// Why it does not fit.
+        misfit: Misfit,
+    },
+    /// A splice has a shape that is not known, so what it did is not known either.
+    #[error("event {seq}: an inbox splice of an unknown shape")]
+    Unreadable {
+        /// Its place in the log.
+        seq: Seq,
+    },
+}
+
 impl Inbox {
+    /// Rebuilds what is pending from a log, or from the part of it that starts where the fold
+    /// starts ([`fold_origin`]). No event: nothing is pending.
+    ///
+    /// # Errors
+    /// At the first splice that does not fit, or that cannot be read.
+    ///
+    /// [`fold_origin`]: super::fork::fold_origin
+    pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Self, FoldError> {
+        let mut inbox = Self::default();
+        for event in events {
+            inbox.follow(event)?;
+        }
+        Ok(inbox)
+    }
+
+    /// Applies one more event of a log; all but splices change nothing. Gives back the messages
+    /// that it removed.
+    ///
+    /// # Errors
+    /// When it is a splice that does not fit, or cannot be read; then nothing changes.
+    pub fn follow(&mut self, event: &Event) -> Result<Vec<Message>, FoldError> {
+        let seq = event.seq;
+        match &event.body {
+            Body::InboxSpliced(splice) => self
+                .apply(splice)
+                .map_err(|misfit| FoldError::Misfit { seq, misfit }),
+            Body::Unread(unread) if is_splice(unread) => Err(FoldError::Unreadable { seq }),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// What is pending in one list, oldest first.
     #[must_use]
     pub fn list(&self, target: Target) -> &[Message] {
@@ -227,6 +279,10 @@ impl Inbox {
     }
 }
 
+fn is_splice(unread: &Unread) -> bool {
+    unread.kind.as_ref() == "agent/inbox/spliced"
+}
+
 fn removal(target: Target, start: usize, count: usize, outcome: Option<Outcome>) -> InboxSpliced {
     InboxSpliced {
         target,
@@ -239,6 +295,6 @@ fn removal(target: Target, start: usize, count: usize, outcome: Option<Outcome>)
 }
 
 /// A list of more than `u32::MAX` messages does not fit into memory.
-fn wire_count(count: usize) -> u32 {
+pub(super) fn wire_count(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
