@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::exact::{Whole, exact_or_whole, known_and_extra};
 use super::{Block, CallId, Extra, Failure};
 
 /// One piece of a model's stream.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct Chunk {
     /// What it is.
     #[serde(flatten)]
@@ -19,6 +20,13 @@ pub struct Chunk {
     /// Members not known here.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+impl<'de> Deserialize<'de> for Chunk {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (kind, extra) = known_and_extra(deserializer)?;
+        Ok(Self { kind, extra })
+    }
 }
 
 impl From<ChunkKind> for Chunk {
@@ -83,6 +91,7 @@ pub enum ChunkKind {
     /// The stream is over.
     Finish {
         /// Why.
+        #[serde(deserialize_with = "exact_or_whole")]
         reason: Finish,
     },
     /// Any other piece, whole.
@@ -110,4 +119,10 @@ pub enum Finish {
     /// Any other reason, whole.
     #[serde(untagged)]
     Other(Value),
+}
+
+impl Whole for Finish {
+    fn whole(value: Value) -> Self {
+        Self::Other(value)
+    }
 }

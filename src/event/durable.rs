@@ -2,12 +2,14 @@
 //!
 //! Not here: which order is allowed (rules), who appends (agent), lines of files (`line`).
 
+use std::ops::Not;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::exact::{Whole, exact_or_whole, known_and_extra};
 use super::{
     AssistantMessage, CallId, Chunk, Extra, Message, Seq, Step, Target, Time, ToolMessage, Turn,
 };
@@ -135,6 +137,7 @@ pub struct TurnEnded {
     /// The turn that closes.
     pub turn: Turn,
     /// Why.
+    #[serde(deserialize_with = "exact_or_whole")]
     pub reason: EndReason,
     /// Members not known here.
     #[serde(flatten)]
@@ -163,6 +166,9 @@ pub enum EndReason {
         /// What.
         error: Failure,
     },
+    /// Any other reason, whole: of a later version, or without what its kind needs.
+    #[serde(untagged)]
+    Other(Value),
 }
 
 /// Why an activity was cancelled.
@@ -187,7 +193,7 @@ pub enum CancelCause {
 }
 
 /// A cancel cause as a log holds it. This program writes documented members only.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct LoggedCause {
     /// The cause.
     #[serde(flatten)]
@@ -195,6 +201,19 @@ pub struct LoggedCause {
     /// Members that others added.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+impl<'de> Deserialize<'de> for LoggedCause {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (cause, extra) = known_and_extra(deserializer)?;
+        Ok(Self { cause, extra })
+    }
+}
+
+impl Whole for EndReason {
+    fn whole(value: Value) -> Self {
+        Self::Other(value)
+    }
 }
 
 impl EndReason {
@@ -264,6 +283,12 @@ pub struct Surface {
     pub source_event_seqs: Option<Vec<Seq>>,
 }
 
+impl Default for Surface {
+    fn default() -> Self {
+        Self::append()
+    }
+}
+
 impl Surface {
     /// An append that names no source.
     #[must_use]
@@ -320,11 +345,13 @@ pub enum ReplaceWord {
 }
 
 /// Data of `user/message`: the message itself.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
 pub struct UserSaid {
     /// The message.
     pub message: Message,
-    /// Its place on the surface.
+    /// Its place on the surface; printed beside the data.
+    #[serde(skip)]
     pub surface: Surface,
 }
 
@@ -343,7 +370,7 @@ pub struct Chunked {
 }
 
 /// Data of `assistant/message`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantSaid {
     /// The open turn.
     pub turn: Turn,
@@ -352,12 +379,16 @@ pub struct AssistantSaid {
     /// What the model said.
     pub message: Arc<AssistantMessage>,
     /// What the call cost, whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Value>,
-    /// Whether a cancel cut the stream off.
+    /// Whether a cancel cut the stream off; absent rather than `false`.
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub interrupted: bool,
-    /// Members not known here.
+    /// Members not known here; `stream` from version 2 on.
+    #[serde(flatten)]
     pub extra: Extra,
-    /// Its place on the surface; cites the chunks of its attempt.
+    /// Its place on the surface, printed beside the data; cites the chunks of its attempt.
+    #[serde(skip)]
     pub surface: Surface,
 }
 
@@ -381,7 +412,7 @@ pub struct ToolCalled {
 }
 
 /// Data of `tool/result`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ToolAnswered {
     /// The open turn.
     pub turn: Turn,
@@ -390,10 +421,13 @@ pub struct ToolAnswered {
     /// The answer.
     pub message: Arc<ToolMessage>,
     /// Why the loop or repair answered in the tool's stead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolError>,
     /// Members not known here: `meta`.
+    #[serde(flatten)]
     pub extra: Extra,
-    /// Its place on the surface; cites its `tool/call`.
+    /// Its place on the surface, printed beside the data; cites its `tool/call`.
+    #[serde(skip)]
     pub surface: Surface,
 }
 

@@ -28,6 +28,20 @@ impl Extra {
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.as_ref().and_then(|map| map.get(name))
     }
+
+    /// The members, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let members = self.0.iter().flat_map(|map| map.iter());
+        members.map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// These members and one more; one of the same name is replaced.
+    #[must_use]
+    pub fn with(self, name: &str, value: Value) -> Self {
+        let mut map = self.0.unwrap_or_default();
+        map.insert(name.into(), value);
+        Self(Some(map))
+    }
 }
 
 impl From<Map<String, Value>> for Extra {
@@ -38,7 +52,7 @@ impl From<Map<String, Value>> for Extra {
 
 impl Serialize for Extra {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().flat_map(|map| map.iter()))
+        serializer.collect_map(self.iter())
     }
 }
 

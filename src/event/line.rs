@@ -1,1 +1,506 @@
-//! Lines of a session file: header, event, packed chunks.
+//! Lines of session files: header, event, packed chunks.
+//!
+//! Reading is exact: a line prints back as the same JSON value. Numbers are those of `serde_json`:
+//! integers of 64 bits, else the nearest double. Of a member that is named twice the last counts.
+//!
+//! Not here: files, frames and torn tails (agent, trace); what a sequence of lines may say (rules).
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::exact::exact;
+use super::wire::take;
+use super::{Body, CallId, Chunk, ChunkKind, Chunked, Event, Extra, Seq, Step, Time, Turn};
+
+/// One line of a session file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Line {
+    /// `{"type":"session", …}`: what the first line says of the whole.
+    Header(Header),
+    /// A durable event.
+    Event(Row),
+    /// Several `assistant/chunk` events in one.
+    Packed(PackedRow),
+}
+
+/// Why a text is no line of a session file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum LineError {
+    /// No JSON, or beyond what is read: nested deeper than 127, or a number beyond a double.
+    #[error("not JSON at column {column}: {what}")]
+    NotJson {
+        /// Where, in bytes from 1.
+        column: usize,
+        /// In the parser's words.
+        what: String,
+    },
+    /// JSON, but no object.
+    #[error("not a JSON object")]
+    NotAnObject,
+    /// An object without `type`.
+    #[error("no `type`")]
+    NoType,
+    /// The `type` is no text.
+    #[error("`type` is not a text")]
+    TypeNotText,
+    /// An event of a strict log lacks its place, or it is no number from 0.
+    #[error("no `seq`")]
+    NoSeq,
+    /// An event of a strict log lacks its time, or it is no number from 0.
+    #[error("no `time`")]
+    NoTime,
+    /// An event of a strict log has a member that no event has.
+    #[error("unknown member `{0}` beside the event's data")]
+    UnknownMember(String),
+    /// A packed row needs one gap of time between each two pieces.
+    #[error("{pieces} packed pieces with {gaps} gaps between them")]
+    PackedGaps {
+        /// How many pieces.
+        pieces: usize,
+        /// How many gaps.
+        gaps: usize,
+    },
+    /// A piece of a packed row would have a place or a time out of range.
+    #[error("packed piece {0} has no possible place or time")]
+    PackedRange(usize),
+}
+
+/// The first line of a session file. Members that do not have their type stay in `extra`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase", tag = "type", rename = "session")]
+pub struct Header {
+    /// Format of the log: 0 to 4 are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// Identity of the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<Arc<str>>,
+    /// When it was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Time>,
+    /// The session that this one was forked from, or that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_session: Option<Arc<str>>,
+    /// How many events were inherited; versions 0 and 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed_length: Option<u64>,
+    /// Whether any event was inherited; from version 2 on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_seeded: Option<bool>,
+    /// Members not known here: `cwd`, `origin`, `delegationDepth`.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// An event as a file holds it, where place and time may be left out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Row {
+    /// Place in the log, if it is written and a number from 0.
+    pub seq: Option<Seq>,
+    /// When it was accepted, if it is written and a number from 0.
+    pub time: Option<Time>,
+    /// What happened.
+    pub body: Body,
+    /// Members of the envelope that do not belong there, whole; `surfaceOp` on a type that makes no
+    /// message, a `seq` that is no number.
+    pub extra: Extra,
+}
+
+/// A row that stands for several `assistant/chunk` events of one block.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PackedRow {
+    /// Place of the first piece, if it is written; the others follow without a gap.
+    pub seq0: Option<Seq>,
+    /// Time of the first piece, if it is written.
+    pub time0: Option<Time>,
+    /// The pieces.
+    pub packed: Packed,
+    /// Members of the envelope not known here.
+    pub extra: Extra,
+}
+
+/// The pieces of a packed row; the variant is the row's type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Packed {
+    /// `text-chunks`: each a `text-delta`.
+    Text(PackedTexts),
+    /// `reasoning-chunks`: each a `reasoning-delta`.
+    Reasoning(PackedTexts),
+    /// `tool-call-chunks`: each a `tool-call-delta`.
+    ToolCall(PackedCall),
+}
+
+/// Data of `text-chunks` and `reasoning-chunks`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct PackedTexts {
+    /// The open turn.
+    pub turn: Turn,
+    /// The open step.
+    pub step: Step,
+    /// Which block of the attempt.
+    pub index: u32,
+    /// Milliseconds from each piece to the next, one fewer than pieces; may be negative.
+    pub dt: Vec<i64>,
+    /// What each piece adds.
+    pub texts: Vec<Arc<str>>,
+    /// Members not known here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// Data of `tool-call-chunks`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct PackedCall {
+    /// The open turn.
+    pub turn: Turn,
+    /// The open step.
+    pub step: Step,
+    /// Which block of the attempt.
+    pub index: u32,
+    /// Milliseconds from each piece to the next, one fewer than pieces; may be negative.
+    pub dt: Vec<i64>,
+    /// Identity of the call.
+    pub id: CallId,
+    /// Name of the tool.
+    pub name: Arc<str>,
+    /// The raw text of the arguments that each piece adds.
+    pub args: Vec<Arc<str>>,
+    /// Members not known here.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Line {
+    /// Reads one line, without its line end.
+    ///
+    /// # Errors
+    ///
+    /// When it is not JSON, no object, or has no `type` that is a text; an empty line is not JSON.
+    pub fn parse(text: &str) -> Result<Self, LineError> {
+        let value = serde_json::from_str(text).map_err(|error| LineError::not_json(&error))?;
+        Self::from_value(value)
+    }
+
+    /// Reads one line that is JSON already.
+    ///
+    /// # Errors
+    ///
+    /// When it is no object, or has no `type` that is a text.
+    pub fn from_value(value: Value) -> Result<Self, LineError> {
+        let (kind, members) = envelope(value)?;
+        Ok(match kind.as_str() {
+            "session" => Self::Header(Header::from_members(members)),
+            "text-chunks" | "reasoning-chunks" | "tool-call-chunks" => packed(&kind, members),
+            _ => Self::Event(Row::from_members(&kind, members)),
+        })
+    }
+}
+
+impl LineError {
+    fn not_json(error: &serde_json::Error) -> Self {
+        let words = error.to_string();
+        let what = words.rsplit_once(" at line ");
+        Self::NotJson {
+            column: error.column(),
+            what: what.map_or(words.as_str(), |(what, _)| what).into(),
+        }
+    }
+}
+
+/// An object's `type` and its other members.
+fn envelope(value: Value) -> Result<(String, Map<String, Value>), LineError> {
+    let Value::Object(mut members) = value else {
+        return Err(LineError::NotAnObject);
+    };
+    match members.remove("type") {
+        Some(Value::String(kind)) => Ok((kind, members)),
+        Some(_) => Err(LineError::TypeNotText),
+        None => Err(LineError::NoType),
+    }
+}
+
+/// A packed row, or, when its data does not fit, an event that nobody knows.
+fn packed(kind: &str, mut members: Map<String, Value>) -> Line {
+    let data = members.get("data");
+    let Some(packed) = data.and_then(|data| Packed::read(kind, data)) else {
+        return Line::Event(Row::from_members(kind, members));
+    };
+    members.remove("data");
+    Line::Packed(PackedRow {
+        seq0: take(&mut members, "seq0"),
+        time0: take(&mut members, "time0"),
+        packed,
+        extra: members.into(),
+    })
+}
+
+impl Header {
+    /// The members of a header line, `type` left out.
+    fn from_members(mut members: Map<String, Value>) -> Self {
+        Self {
+            version: take(&mut members, "version"),
+            id: take(&mut members, "id"),
+            created_at: take(&mut members, "createdAt"),
+            parent_session: take(&mut members, "parentSession"),
+            seed_length: take(&mut members, "seedLength"),
+            is_seeded: take(&mut members, "isSeeded"),
+            extra: members.into(),
+        }
+    }
+}
+
+impl Row {
+    /// Reads an event that is JSON already, as [`Line::parse`] reads the line of an event.
+    ///
+    /// # Errors
+    ///
+    /// When it is no object, or has no `type` that is a text.
+    pub fn from_value(value: Value) -> Result<Self, LineError> {
+        let (kind, members) = envelope(value)?;
+        Ok(Self::from_members(&kind, members))
+    }
+
+    /// The members of an event's envelope, `type` left out.
+    fn from_members(kind: &str, mut members: Map<String, Value>) -> Self {
+        let data = members.remove("data");
+        Self {
+            seq: take(&mut members, "seq"),
+            time: take(&mut members, "time"),
+            body: Body::from_json(kind, data, &mut members),
+            extra: members.into(),
+        }
+    }
+
+    /// The event, at its own place and time where they are written, else at `position` and time 0.
+    /// Members that do not belong in the envelope are dropped.
+    #[must_use]
+    pub fn at(self, position: Seq) -> Event {
+        Event {
+            seq: self.seq.unwrap_or(position),
+            time: self.time.unwrap_or(0),
+            body: self.body,
+        }
+    }
+}
+
+impl Event {
+    /// The event of a row of a strict log, where place and time are written and no member is
+    /// unknown. An `ignorable` mark on a type that is known here has no meaning and is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`LineError::NoSeq`], [`LineError::NoTime`] or [`LineError::UnknownMember`].
+    pub fn from_row(row: Row) -> Result<Self, LineError> {
+        let seq = row.seq.ok_or(LineError::NoSeq)?;
+        let time = row.time.ok_or(LineError::NoTime)?;
+        match row.extra.iter().find(|(name, _)| *name != "ignorable") {
+            Some((name, _)) => Err(LineError::UnknownMember(name.into())),
+            None => Ok(Self {
+                seq,
+                time,
+                body: row.body,
+            }),
+        }
+    }
+}
+
+impl From<Event> for Row {
+    fn from(event: Event) -> Self {
+        Self {
+            seq: Some(event.seq),
+            time: Some(event.time),
+            body: event.body,
+            extra: Extra::NONE,
+        }
+    }
+}
+
+impl Packed {
+    /// The type of the row.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "text-chunks",
+            Self::Reasoning(_) => "reasoning-chunks",
+            Self::ToolCall(_) => "tool-call-chunks",
+        }
+    }
+
+    fn read(kind: &str, data: &Value) -> Option<Self> {
+        match kind {
+            "text-chunks" => exact(data).map(Self::Text),
+            "reasoning-chunks" => exact(data).map(Self::Reasoning),
+            _ => exact(data).map(Self::ToolCall),
+        }
+    }
+
+    /// The gaps between the pieces.
+    fn gaps(&self) -> &[i64] {
+        match self {
+            Self::Text(packed) | Self::Reasoning(packed) => &packed.dt,
+            Self::ToolCall(packed) => &packed.dt,
+        }
+    }
+
+    /// The data of each piece's event.
+    fn pieces(&self) -> Vec<Chunked> {
+        match self {
+            Self::Text(packed) => packed.pieces(|index, text| ChunkKind::TextDelta { index, text }),
+            Self::Reasoning(packed) => {
+                packed.pieces(|index, text| ChunkKind::ReasoningDelta { index, text })
+            }
+            Self::ToolCall(packed) => packed.pieces(),
+        }
+    }
+}
+
+impl PackedTexts {
+    fn pieces(&self, piece: fn(u32, Arc<str>) -> ChunkKind) -> Vec<Chunked> {
+        let texts = self.texts.iter();
+        texts
+            .map(|text| chunked(self.turn, self.step, piece(self.index, text.clone())))
+            .collect()
+    }
+}
+
+impl PackedCall {
+    fn pieces(&self) -> Vec<Chunked> {
+        let piece = |args: &Arc<str>| ChunkKind::ToolCallDelta {
+            index: self.index,
+            id: self.id.clone(),
+            name: self.name.clone(),
+            arguments_delta: args.clone(),
+        };
+        let args = self.args.iter();
+        args.map(|args| chunked(self.turn, self.step, piece(args)))
+            .collect()
+    }
+}
+
+fn chunked(turn: Turn, step: Step, kind: ChunkKind) -> Chunked {
+    Chunked {
+        turn,
+        step,
+        chunk: Chunk::from(kind),
+        extra: Extra::NONE,
+    }
+}
+
+impl PackedRow {
+    /// The events that the row stands for, in order; none for a row without pieces. Where the
+    /// first place or time is not written, none is.
+    ///
+    /// # Errors
+    ///
+    /// [`LineError::PackedGaps`] unless there is one gap between each two pieces;
+    /// [`LineError::PackedRange`] when a place or a time is below 0 or beyond 64 bits.
+    pub fn expand(&self) -> Result<Vec<Row>, LineError> {
+        let pieces = self.packed.pieces();
+        let gaps = self.packed.gaps();
+        if gaps.len() != pieces.len().saturating_sub(1) {
+            return Err(LineError::PackedGaps {
+                pieces: pieces.len(),
+                gaps: gaps.len(),
+            });
+        }
+        let mut place = Place {
+            seq: self.seq0,
+            time: self.time0,
+        };
+        let steps = std::iter::once(&0).chain(gaps).enumerate();
+        let rows = pieces.into_iter().zip(steps).map(|(piece, (nth, gap))| {
+            if nth > 0 {
+                place = place.next(*gap).ok_or(LineError::PackedRange(nth))?;
+            }
+            Ok(place.row(Body::AssistantChunk(piece)))
+        });
+        rows.collect()
+    }
+}
+
+/// Where and when a piece of a packed row stands, as far as it is written.
+#[derive(Clone, Copy)]
+struct Place {
+    seq: Option<Seq>,
+    time: Option<Time>,
+}
+
+impl Place {
+    /// One further, `gap` milliseconds later; `None` when that is out of range.
+    fn next(self, gap: i64) -> Option<Self> {
+        let seq = self.seq.map(|seq| seq.checked_add(1).ok_or(()));
+        let time = self.time.map(|time| time.checked_add_signed(gap).ok_or(()));
+        Some(Self {
+            seq: seq.transpose().ok()?,
+            time: time.transpose().ok()?,
+        })
+    }
+
+    fn row(self, body: Body) -> Row {
+        Row {
+            seq: self.seq,
+            time: self.time,
+            body,
+            extra: Extra::NONE,
+        }
+    }
+}
+
+impl Serialize for Line {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Header(header) => header.serialize(serializer),
+            Self::Event(row) => row.serialize(serializer),
+            Self::Packed(row) => row.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", self.body.kind())?;
+        print_some(&mut map, "seq", self.seq)?;
+        print_some(&mut map, "time", self.time)?;
+        self.body.print_rest(&mut map)?;
+        print_extra(&mut map, &self.extra)?;
+        map.end()
+    }
+}
+
+impl Serialize for PackedRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", self.packed.kind())?;
+        print_some(&mut map, "seq0", self.seq0)?;
+        print_some(&mut map, "time0", self.time0)?;
+        match &self.packed {
+            Packed::Text(packed) | Packed::Reasoning(packed) => {
+                map.serialize_entry("data", packed)?;
+            }
+            Packed::ToolCall(packed) => map.serialize_entry("data", packed)?,
+        }
+        print_extra(&mut map, &self.extra)?;
+        map.end()
+    }
+}
+
+fn print_some<M: SerializeMap>(
+    map: &mut M,
+    name: &str,
+    number: Option<u64>,
+) -> Result<(), M::Error> {
+    match number {
+        Some(number) => map.serialize_entry(name, &number),
+        None => Ok(()),
+    }
+}
+
+fn print_extra<M: SerializeMap>(map: &mut M, extra: &Extra) -> Result<(), M::Error> {
+    let mut members = extra.iter();
+    members.try_for_each(|(name, value)| map.serialize_entry(name, value))
+}

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{CallId, Extra, MessageId};
@@ -14,7 +15,7 @@ use super::{CallId, Extra, MessageId};
 pub type Message = Arc<UserMessage>;
 
 /// What a person or a plugin says.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(tag = "role", rename = "user")]
 pub struct UserMessage {
     /// Addresses the message while it is pending.
@@ -42,7 +43,7 @@ impl UserMessage {
 }
 
 /// What the model says in one step.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(tag = "role", rename = "assistant")]
 pub struct AssistantMessage {
     /// Identity, made by the loop.
@@ -56,19 +57,103 @@ pub struct AssistantMessage {
     pub extra: Extra,
 }
 
-/// What a tool answers. Its role on the wire is `user` up to version 3 of the log.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+/// What a tool answers. Its role on the wire is `user` up to version 3 of the log; another role is
+/// a member of `extra`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema)]
 #[serde(tag = "role", rename = "user")]
 pub struct ToolMessage {
     /// Identity, made by the loop.
     pub id: MessageId,
-    /// One `tool-result` block.
+    /// One `tool-result` block; from version 4 on the blocks of the answer itself.
     pub content: Vec<Block>,
     /// The call that it answers.
     pub source: Source,
     /// Members not known here.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+/// A message as it is read: serde's own `tag` on a struct is not looked at in reading.
+#[derive(Deserialize)]
+struct Said<Role> {
+    role: Role,
+    id: MessageId,
+    content: Vec<Block>,
+    source: Source,
+    #[serde(flatten)]
+    extra: Extra,
+}
+
+/// The role of a [`UserMessage`].
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum UserRole {
+    User,
+}
+
+/// The role of an [`AssistantMessage`].
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum AssistantRole {
+    Assistant,
+}
+
+impl<'de> Deserialize<'de> for UserMessage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let said = Said::<UserRole>::deserialize(deserializer)?;
+        let UserRole::User = said.role;
+        Ok(Self {
+            id: said.id,
+            content: said.content,
+            source: said.source,
+            extra: said.extra,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for AssistantMessage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let said = Said::<AssistantRole>::deserialize(deserializer)?;
+        let AssistantRole::Assistant = said.role;
+        Ok(Self {
+            id: said.id,
+            content: said.content,
+            source: said.source,
+            extra: said.extra,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolMessage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let said = Said::<Value>::deserialize(deserializer)?;
+        let extra = match said.role.as_str() {
+            Some("user") => said.extra,
+            _ => said.extra.with("role", said.role),
+        };
+        Ok(Self {
+            id: said.id,
+            content: said.content,
+            source: said.source,
+            extra,
+        })
+    }
+}
+
+impl Serialize for ToolMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if self.extra.get("role").is_none() {
+            map.serialize_entry("role", "user")?;
+        }
+        map.serialize_entry("id", &self.id)?;
+        map.serialize_entry("content", &self.content)?;
+        map.serialize_entry("source", &self.source)?;
+        for (name, value) in self.extra.iter() {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
 }
 
 /// Who said a message.

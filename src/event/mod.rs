@@ -10,6 +10,7 @@
 mod catalog;
 mod chunk;
 mod durable;
+mod exact;
 mod extra;
 mod id;
 mod line;
@@ -17,7 +18,7 @@ mod live;
 mod message;
 mod op;
 mod record;
-mod wire_tmp;
+mod wire;
 
 pub use chunk::{Chunk, ChunkKind, Finish};
 pub use durable::{
@@ -28,8 +29,8 @@ pub use durable::{
 };
 pub use extra::Extra;
 pub use id::{CallId, MessageId, Seq, Step, Target, Time, Turn};
-
+pub use line::{Header, Line, LineError, Packed, PackedCall, PackedRow, PackedTexts, Row};
 pub use live::{Live, Status};
 pub use message::{AssistantMessage, Block, Message, Source, ToolMessage, UserMessage};
 pub use op::Op;
-pub use record::{Lists, Record, Refused, Returned};
+pub use record::{Answer, Lists, Record, Refused, Returned};

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Event, Live, MessageId, Op, Step, Turn};
+use super::{CallId, Event, Live, MessageId, Op, Step, Turn};
 
 /// One observation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,12 +21,28 @@ pub enum Record {
     /// It is done.
     ReactEnd(Op),
     /// A producer asks.
-    Act(Op),
+    Act {
+        /// Its name.
+        by: Arc<str>,
+        /// What it asks.
+        op: Op,
+    },
     /// An awaited point is let go.
     Release {
         /// The gate that held it.
         gate: Arc<str>,
     },
+    /// One pre-step decision is asked, of whoever takes part in it.
+    Asked {
+        /// The claimed batch.
+        messages: Vec<MessageId>,
+        /// The open turn.
+        turn: Turn,
+        /// The proposed step.
+        step: Step,
+    },
+    /// The decision is reached.
+    Decided(Answer),
     /// A pre-step listener is asked.
     PreStep {
         /// Its name.
@@ -44,6 +60,30 @@ pub enum Record {
         listener: Arc<str>,
         /// The messages that would enter; `None` is a reject.
         entry: Option<Vec<MessageId>>,
+    },
+    /// A listener settles.
+    Settled {
+        /// The listener.
+        listener: Arc<str>,
+        /// Its own answer.
+        answer: Answer,
+    },
+    /// The model is asked.
+    ModelAsked {
+        /// The open turn.
+        turn: Turn,
+        /// The open step.
+        step: Step,
+    },
+    /// The body of a tool call begins.
+    ToolBegun {
+        /// The call.
+        call: CallId,
+    },
+    /// The body of a tool call is over.
+    ToolEnded {
+        /// The call.
+        call: CallId,
     },
     /// The plugins have the last word on this turn.
     TurnStopping {
@@ -65,6 +105,17 @@ pub enum Record {
     Disposed,
     /// The maintenance job settled; the failure's words, if it failed.
     Maintenance(Option<Arc<str>>),
+}
+
+/// What a listener, or the whole waterfall, answers to a pre-step decision.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// These messages enter, in order.
+    Enter(Vec<MessageId>),
+    /// No step.
+    Reject,
+    /// It failed.
+    Failed(Arc<str>),
 }
 
 /// Both lists by identity.

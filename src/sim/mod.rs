@@ -12,6 +12,7 @@
 //!
 //! This layer imports `event`, `agent` and `rules`.
 
+pub mod chooser;
 pub mod conform;
 mod observation;
 mod perform;

@@ -19,7 +19,6 @@ impl Observer {
     /// One observation; `None` for what that vocabulary does not speak of.
     pub(super) fn observe(&mut self, record: &Record) -> Option<Value> {
         Some(match record {
-            Record::Act(_) | Record::Release { .. } => return None,
             Record::Durable(event) => json!({ "event": self.event(event) }),
             Record::Lists(lists) => json!({ "lists": [lists.next_turn, lists.next_step] }),
             Record::Live(live) => return observe_live(live),
@@ -52,6 +51,14 @@ impl Observer {
             Record::Refused(refused) => observe_refused(refused),
             Record::Idle(wait) => json!({ "idle": wait }),
             Record::Disposed => json!({ "disposed": true }),
+            Record::Act { .. }
+            | Record::Release { .. }
+            | Record::Asked { .. }
+            | Record::Decided(_)
+            | Record::Settled { .. }
+            | Record::ModelAsked { .. }
+            | Record::ToolBegun { .. }
+            | Record::ToolEnded { .. } => return None,
             Record::Maintenance(None) => json!({ "maintenance": "done" }),
             Record::Maintenance(Some(words)) => {
                 json!({ "maintenance": "failed", "message": words })

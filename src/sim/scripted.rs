@@ -21,7 +21,38 @@ use crate::agent::shell::{
     ChunkStream, FailedRequest, LocalFuture, Model, ModelRequest, Next, Place, PreStep,
     RequestError, StepProposal, Tools, TurnStopping,
 };
-use crate::event::{Block, Chunk, ChunkKind, Extra, Failure, Finish, Message, MessageId, Record};
+use crate::event::{Answer, Block, Chunk, ChunkKind, Extra, Failure, Finish, Message, MessageId, Record};
+
+/// Stands outside all listeners and records the one decision. It never waits itself.
+#[derive(Debug)]
+pub(super) struct Witness(pub(super) Rc<Stage>);
+
+impl PreStep for Witness {
+    fn pre_step(
+        self: Rc<Self>,
+        proposal: Rc<StepProposal>,
+        next: Next<StepProposal, Decision>,
+    ) -> LocalFuture<Result<Decision, Failure>> {
+        Box::pin(async move {
+            self.0.record(Record::Asked {
+                messages: ids(&proposal.batch),
+                turn: proposal.place.turn,
+                step: proposal.place.step,
+            });
+            let decision = next.run().await;
+            self.0.record(Record::Decided(answer(&decision)));
+            decision
+        })
+    }
+}
+
+fn answer(decision: &Result<Decision, Failure>) -> Answer {
+    match decision {
+        Ok(Decision::Enter(messages)) => Answer::Enter(ids(messages)),
+        Ok(Decision::Reject) => Answer::Reject,
+        Err(failure) => Answer::Failed(failure.message.clone()),
+    }
+}
 
 /// A pre-step listener of that name.
 #[derive(Debug)]
@@ -43,18 +74,25 @@ impl PreStep for Listener {
                 turn: proposal.place.turn,
                 step: proposal.place.step,
             });
-            match self.stage.hold(Gate::In(self.name.clone())).await {
-                Outcome::Throw(words) => Err(Failure::unknown(words)),
-                Outcome::Reject => Ok(Decision::Reject),
-                Outcome::Enter(ids) => Ok(Decision::Enter(messages(&ids))),
-                Outcome::Wrap => self.wrap(next.run().await?).await,
-                _ => next.run().await,
-            }
+            let decision = self.decide(next).await;
+            let answer = answer(&decision);
+            self.stage.record(Record::Settled { listener: self.name.clone(), answer });
+            decision
         })
     }
 }
 
 impl Listener {
+    async fn decide(&self, next: Next<StepProposal, Decision>) -> Result<Decision, Failure> {
+        match self.stage.hold(Gate::In(self.name.clone())).await {
+            Outcome::Throw(words) => Err(Failure::unknown(words)),
+            Outcome::Reject => Ok(Decision::Reject),
+            Outcome::Enter(ids) => Ok(Decision::Enter(messages(&ids))),
+            Outcome::Wrap => self.wrap(next.run().await?).await,
+            _ => next.run().await,
+        }
+    }
+
     /// The listener has its inner decision, and makes its own of it.
     async fn wrap(&self, inner: Decision) -> Result<Decision, Failure> {
         let entry = match &inner {
@@ -87,7 +125,9 @@ impl Listener {
 pub(super) struct Scripted(pub(super) Rc<Stage>);
 
 impl Model for Scripted {
-    fn stream(&self, _: ModelRequest) -> ChunkStream {
+    fn stream(&self, request: ModelRequest) -> ChunkStream {
+        let Place { turn, step, .. } = request.place;
+        self.0.record(Record::ModelAsked { turn, step });
         Box::pin(Script {
             stage: self.0.clone(),
             hold: None,
@@ -218,11 +258,14 @@ impl Tools for Scripted {
     }
 
     fn run(&self, call: &Call, _: &Place) -> LocalFuture<Result<ToolOutput, ToolFailure>> {
-        let hold = self.0.hold(Gate::Tool(call.id.as_str().into()));
-        let words = format!("result {}", call.id);
+        let stage = self.0.clone();
+        let call = call.id.clone();
         Box::pin(async move {
-            let content = vec![Block::text(words)];
-            match hold.await {
+            let content = vec![Block::text(format!("result {call}"))];
+            stage.record(Record::ToolBegun { call: call.clone() });
+            let outcome = stage.hold(Gate::Tool(call.as_str().into())).await;
+            stage.record(Record::ToolEnded { call });
+            match outcome {
                 Outcome::Throw(words) => Err(ToolFailure::text(words.as_ref())),
                 Outcome::Gives {
                     contexts,

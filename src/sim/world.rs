@@ -4,16 +4,17 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use super::perform;
 use super::schedule::{Action, Gate, Outcome, Setting};
-use super::scripted::{Listener, Scripted};
+use super::scripted::{Listener, Scripted, Witness};
 use super::stage::{Recorder, Stage, lists};
 use crate::agent::log::{Memory, SessionLog, Storage};
 use crate::agent::machine::{Limits, Origin};
 use crate::agent::shell::{Advance, Agent, Clock};
-use crate::event::{Lists, Record, Refused, Status, Time};
+use crate::event::{Lists, Op, Record, Refused, Status, Time};
 
 /// See the file's head.
 #[derive(Debug)]
@@ -76,6 +77,7 @@ impl World {
             .turn_stopping(scripted)
             .observe_durable(recorder.clone())
             .observe_live(recorder)
+            .pre_step(Rc::new(Witness(stage.clone())))
             .clock(clock.clone())
             .limits(Limits {
                 parallel_calls_max: setting.parallel_calls_max,
@@ -112,29 +114,49 @@ impl World {
     /// Performs one act and lets everything run until nothing moves; gives what was observed.
     pub fn act(&mut self, action: &Action) -> Vec<Record> {
         match action {
-            Action::Op(op) => {
-                let stage = &self.stage;
-                // Nothing is being published here.
-                drop(self.agent.act(|scope| perform::in_live(stage, scope, op)));
-            }
+            Action::Op(op) => self.operate(op),
             Action::Release { gate, outcome } => self.release(gate, outcome.clone()),
         }
-        self.settle();
-        self.stage.take_records()
+        while self.advance() {}
+        self.take_records()
+    }
+
+    /// A producer of that name asks; nothing runs but the region of its operation.
+    pub fn ask(&mut self, by: &Arc<str>, op: &Op) {
+        self.stage.record(Record::Act { by: by.clone(), op: op.clone() });
+        self.operate(op);
+    }
+
+    fn operate(&mut self, op: &Op) {
+        let stage = &self.stage;
+        // Nothing is being published here.
+        drop(self.agent.act(|scope| perform::in_live(stage, scope, op)));
+        self.end_waits();
+    }
+
+    /// Lets a gate go, with the end of its awaited point; nothing runs yet.
+    pub fn let_go(&mut self, gate: &Gate, outcome: Outcome) {
+        self.stage.record(Record::Release { gate: gate.name() });
+        self.release(gate, outcome);
     }
 
     fn release(&self, gate: &Gate, outcome: Outcome) {
         if !self.stage.release(gate, outcome) {
-            self.stage
-                .record(Record::Refused(Refused::NoGate(gate.name())));
+            self.stage.record(Record::Refused(Refused::NoGate(gate.name())));
         }
     }
 
-    /// Runs until nothing moves.
-    pub fn settle(&mut self) {
+    /// Runs the next region of the agent, if anything has ended that it waits for.
+    pub fn advance(&mut self) -> bool {
         let mut cx = Context::from_waker(Waker::noop());
-        while self.agent.advance(&mut cx) == Advance::Moved {}
+        let moved = self.agent.advance(&mut cx) == Advance::Moved;
         self.end_waits();
+        moved
+    }
+
+    /// What was recorded since the last call.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        self.stage.take_records()
     }
 
     /// Waits that were asked end when the agent is at rest.
