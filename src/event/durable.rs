@@ -59,28 +59,6 @@ pub enum Body {
     Unread(Arc<Unread>),
 }
 
-impl Body {
-    /// stub
-    pub fn kind(&self) -> &str {
-        match self {
-            Self::InboxSpliced(_) => "agent/inbox/spliced",
-            Self::TurnStart(_) => "turn/start",
-            Self::TurnEnd(_) => "turn/end",
-            Self::StepStart(_) => "step/start",
-            Self::StepEnd(_) => "step/end",
-            Self::UserMessage(_) => "user/message",
-            Self::AssistantChunk(_) => "assistant/chunk",
-            Self::AssistantMessage(_) => "assistant/message",
-            Self::ToolCall(_) => "tool/call",
-            Self::ToolResult(_) => "tool/result",
-            Self::RequestHeader(_) => "request/header",
-            Self::RequestContext(_) => "request/context",
-            Self::EndSeed(_) => "session/end-seed",
-            Self::Unread(u) => &u.kind,
-        }
-    }
-}
-
 /// An event kept whole.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unread {

@@ -8,8 +8,9 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
+use serde::de::Error;
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::exact::exact;
@@ -305,6 +306,13 @@ impl Event {
                 body: row.body,
             }),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let row = Row::from_value(Value::deserialize(deserializer)?).map_err(D::Error::custom)?;
+        Self::from_row(row).map_err(D::Error::custom)
     }
 }
 

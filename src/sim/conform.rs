@@ -15,6 +15,7 @@ use super::schedule::{Action, Gate, Reaction, Setting};
 use super::world::{Rest, World};
 use crate::agent::log::{Memory, SessionLog, Storage};
 use crate::agent::machine::Limits;
+use crate::agent::resume::{Resumed, resume};
 use crate::event::{Event, Record, Refused};
 
 /// A golden schedule, with what the reference was measured to do.
@@ -161,34 +162,10 @@ impl Golden {
             return Ok(World::new(&setting));
         };
         let unusable = |words: String| GoldenError::Seed(words);
-        let mut origin = crate::agent::machine::Origin::default();
-        for e in seed {
-            match &e.body {
-                crate::event::Body::InboxSpliced(s) => {
-                    drop(origin.inbox.apply(s));
-                }
-                crate::event::Body::TurnStart(t) => origin.last_turn = t.turn,
-                crate::event::Body::RequestHeader(h) => {
-                    origin.route.header = Some(Arc::new(h.header.clone()))
-                }
-                crate::event::Body::RequestContext(h) => origin.route.context = Some(h.clone()),
-                _ => {}
-            }
-        }
+        let resumed = resume(seed.clone(), 0).map_err(|error| unusable(error.to_string()))?;
+        let Resumed { log, origin, .. } = resumed;
         let storage: Box<dyn Storage> = Box::new(Memory::default());
-        let _ = unusable;
-        let mut seed = seed.clone();
-        if !matches!(
-            seed.last().map(|e| &e.body),
-            Some(crate::event::Body::EndSeed(_))
-        ) {
-            seed.push(Event {
-                seq: seed.len() as u64,
-                time: 0,
-                body: crate::event::Body::EndSeed(crate::event::Extra::NONE),
-            });
-        }
-        let log = SessionLog::resume(storage, seed);
+        let log = SessionLog::resume(storage, log).map_err(|error| unusable(error.to_string()))?;
         Ok(World::with_log(&setting, log, origin))
     }
 

@@ -9,6 +9,8 @@
 //! | `world` | one agent among scripted parts, moved one act at a time |
 //! | `observation` | records in the vocabulary of the golden schedules |
 //! | `conform` | golden schedules against a world, observation by observation |
+//! | `repairs` | golden repairs: logs cut at every event |
+//! | `chooser` | the one funnel for every decision that is not forced |
 //!
 //! This layer imports `event`, `agent` and `rules`.
 
@@ -16,6 +18,7 @@ pub mod chooser;
 pub mod conform;
 mod observation;
 mod perform;
+pub mod repairs;
 pub mod schedule;
 mod scripted;
 mod stage;

@@ -21,7 +21,9 @@ use crate::agent::shell::{
     ChunkStream, FailedRequest, LocalFuture, Model, ModelRequest, Next, Place, PreStep,
     RequestError, StepProposal, Tools, TurnStopping,
 };
-use crate::event::{Answer, Block, Chunk, ChunkKind, Extra, Failure, Finish, Message, MessageId, Record};
+use crate::event::{
+    Answer, Block, Chunk, ChunkKind, Extra, Failure, Finish, Message, MessageId, Record,
+};
 
 /// Stands outside all listeners and records the one decision. It never waits itself.
 #[derive(Debug)]
@@ -76,7 +78,10 @@ impl PreStep for Listener {
             });
             let decision = self.decide(next).await;
             let answer = answer(&decision);
-            self.stage.record(Record::Settled { listener: self.name.clone(), answer });
+            self.stage.record(Record::Settled {
+                listener: self.name.clone(),
+                answer,
+            });
             decision
         })
     }

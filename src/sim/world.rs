@@ -123,7 +123,10 @@ impl World {
 
     /// A producer of that name asks; nothing runs but the region of its operation.
     pub fn ask(&mut self, by: &Arc<str>, op: &Op) {
-        self.stage.record(Record::Act { by: by.clone(), op: op.clone() });
+        self.stage.record(Record::Act {
+            by: by.clone(),
+            op: op.clone(),
+        });
         self.operate(op);
     }
 
@@ -142,7 +145,8 @@ impl World {
 
     fn release(&self, gate: &Gate, outcome: Outcome) {
         if !self.stage.release(gate, outcome) {
-            self.stage.record(Record::Refused(Refused::NoGate(gate.name())));
+            self.stage
+                .record(Record::Refused(Refused::NoGate(gate.name())));
         }
     }
 

@@ -37,8 +37,8 @@ impl<S: Storage> SessionLog<S> {
             storage,
         }
     }
-    pub fn resume(storage: S, events: Vec<Event>) -> Self {
-        Self { events, storage }
+    pub fn resume(storage: S, events: Vec<Event>) -> Result<Self, StorageError> {
+        Ok(Self { events, storage })
     }
     pub fn events(&self) -> &[Event] {
         &self.events

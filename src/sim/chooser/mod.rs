@@ -116,7 +116,10 @@ impl<C> Recording<C> {
     /// Records the picks of a chooser.
     #[must_use]
     pub fn new(inner: C) -> Self {
-        Self { inner, choices: Vec::new() }
+        Self {
+            inner,
+            choices: Vec::new(),
+        }
     }
 
     /// What was picked, in order.
@@ -135,7 +138,11 @@ impl<C> Recording<C> {
 impl<C: Chooser> Chooser for Recording<C> {
     fn choose(&mut self, point: ChoicePoint, bound: u32) -> u32 {
         let picked = self.inner.choose(point, bound);
-        self.choices.push(Choice { point, picked, bound });
+        self.choices.push(Choice {
+            point,
+            picked,
+            bound,
+        });
         picked
     }
 }
@@ -152,7 +159,10 @@ impl<C> Checking<C> {
     /// Watches a chooser.
     #[must_use]
     pub fn new(inner: C) -> Self {
-        Self { inner, breaches: Vec::new() }
+        Self {
+            inner,
+            breaches: Vec::new(),
+        }
     }
 
     /// Where the contract was broken; empty is well.
@@ -166,7 +176,11 @@ impl<C: Chooser> Chooser for Checking<C> {
     fn choose(&mut self, point: ChoicePoint, bound: u32) -> u32 {
         let picked = self.inner.choose(point, bound);
         if bound < 2 || picked >= bound {
-            self.breaches.push(Choice { point, picked, bound });
+            self.breaches.push(Choice {
+                point,
+                picked,
+                bound,
+            });
         }
         picked
     }

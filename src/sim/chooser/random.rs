@@ -90,7 +90,9 @@ mod tests {
 
     fn picks(seed: u64, bound: u32, count: usize) -> Vec<u32> {
         let mut random = Random::new(Seed(seed));
-        (0..count).map(|_| random.choose(ChoicePoint::Next, bound)).collect()
+        (0..count)
+            .map(|_| random.choose(ChoicePoint::Next, bound))
+            .collect()
     }
 
     #[test]

@@ -28,7 +28,11 @@ impl Replay {
     /// Replays these choices.
     #[must_use]
     pub fn new(choices: Vec<Choice>) -> Self {
-        Self { choices, at: 0, divergence: None }
+        Self {
+            choices,
+            at: 0,
+            divergence: None,
+        }
     }
 
     /// Ends the run: the first divergence, also when choices are left over.
@@ -56,7 +60,11 @@ impl Chooser for Replay {
             }
             _ => {
                 let found = Some((point, bound));
-                self.divergence = Some(Divergence { at: self.at, expected, found });
+                self.divergence = Some(Divergence {
+                    at: self.at,
+                    expected,
+                    found,
+                });
                 0
             }
         }
@@ -91,7 +99,11 @@ mod tests {
     use super::*;
 
     fn choice(picked: u32, bound: u32) -> Choice {
-        Choice { point: ChoicePoint::Next, picked, bound }
+        Choice {
+            point: ChoicePoint::Next,
+            picked,
+            bound,
+        }
     }
 
     #[test]
@@ -108,14 +120,28 @@ mod tests {
         assert_eq!(replay.choose(ChoicePoint::Next, 4), 0);
         let expected = Some(choice(2, 3));
         let found = Some((ChoicePoint::Next, 4));
-        assert_eq!(replay.finish(), Some(Divergence { at: 0, expected, found }));
+        assert_eq!(
+            replay.finish(),
+            Some(Divergence {
+                at: 0,
+                expected,
+                found
+            })
+        );
     }
 
     #[test]
     fn choices_left_over_are_a_divergence() {
         let replay = Replay::new(vec![choice(1, 2)]);
         let expected = Some(choice(1, 2));
-        assert_eq!(replay.finish(), Some(Divergence { at: 0, expected, found: None }));
+        assert_eq!(
+            replay.finish(),
+            Some(Divergence {
+                at: 0,
+                expected,
+                found: None
+            })
+        );
     }
 
     #[test]
