@@ -2,6 +2,11 @@
 //!
 //! Not here: what the reference derives (`repairs`).
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a helper of a test fails as the test does"
+)]
+
 use std::collections::BTreeSet;
 
 use prestep::agent::inbox::Inbox;
