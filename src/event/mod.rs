@@ -16,6 +16,7 @@ mod id;
 mod line;
 mod live;
 mod message;
+pub mod plugin;
 mod wire;
 
 pub use chunk::{Chunk, ChunkKind, Finish};
@@ -30,3 +31,4 @@ pub use id::{CallId, MessageId, Seq, Step, Target, Time, Turn};
 pub use line::{Header, Line, LineError, Packed, PackedCall, PackedRow, PackedTexts, Row};
 pub use live::{Live, Status};
 pub use message::{AssistantMessage, Block, Message, Source, ToolMessage, UserMessage};
+pub use plugin::Plugin;
