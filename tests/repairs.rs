@@ -9,7 +9,7 @@ use prestep::agent::projection::queue::QueueMirror;
 use prestep::agent::projection::tracker::{Fate, fates};
 use prestep::agent::repair::repair;
 use prestep::agent::resume::resume;
-use prestep::event::{Body, Event, MessageId, Target};
+use prestep::event::{Body, Event, MessageId, Row, Target};
 use serde_json::{Value, json};
 
 /// One log and what the reference derives from each of its prefixes.
@@ -26,7 +26,7 @@ fn sessions() -> Vec<Session> {
 
 fn session(line: &str) -> Session {
     let golden: Value = serde_json::from_str(line).unwrap();
-    let event = |event: &Value| serde_json::from_value::<Event>(event.clone()).unwrap();
+    let event = |event: &Value| Row::from_value(event.clone()).unwrap().at(0);
     Session {
         name: golden["name"].as_str().unwrap().into(),
         log: golden["log"]

@@ -298,3 +298,67 @@ fn removal(target: Target, start: usize, count: usize, outcome: Option<Outcome>)
 pub(super) fn wire_count(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod fold_tests {
+    use super::*;
+    use crate::agent::sketch::{cancel, claim, insert, log, turn_start};
+    use crate::event::Target::{NextStep, NextTurn};
+
+    fn ids(inbox: &Inbox, target: Target) -> Vec<&str> {
+        let list = inbox.list(target).iter();
+        list.map(|message| message.id.as_str()).collect()
+    }
+
+    #[test]
+    fn a_log_without_splices_leaves_nothing_pending() {
+        assert_eq!(Inbox::fold(&log([turn_start(1)])), Ok(Inbox::default()));
+    }
+
+    #[test]
+    fn splices_fold_in_their_order() {
+        let inbox = Inbox::fold(&log([
+            insert(NextTurn, 0, &["b", "c"]),
+            insert(NextTurn, 0, &["a"]),
+            insert(NextStep, 0, &["x"]),
+            cancel(NextTurn, 1, 1, &["B"]),
+            claim(NextStep, 1),
+        ]))
+        .unwrap();
+        assert_eq!(ids(&inbox, NextTurn), ["a", "B", "c"]);
+        assert!(inbox.list(NextStep).is_empty());
+    }
+
+    #[test]
+    fn following_a_splice_gives_back_what_it_removed() {
+        let log = log([insert(NextTurn, 0, &["a"]), cancel(NextTurn, 0, 1, &[])]);
+        let mut inbox = Inbox::fold(&log[..1]).unwrap();
+        let removed = inbox.follow(&log[1]).unwrap();
+        assert_eq!(removed[0].id.as_str(), "a");
+    }
+
+    #[test]
+    fn the_first_splice_that_does_not_fit_is_named() {
+        let misfit = Misfit::OutOfRange {
+            target: NextTurn,
+            start: 2,
+            removed: 0,
+            length: 1,
+        };
+        let broken = log([insert(NextTurn, 0, &["a"]), insert(NextTurn, 2, &["b"])]);
+        let error = Inbox::fold(&broken).unwrap_err();
+        assert_eq!(error, FoldError::Misfit { seq: 1, misfit });
+    }
+
+    #[test]
+    fn a_splice_that_cannot_be_read_is_named() {
+        let unread = Unread {
+            kind: "agent/inbox/spliced".into(),
+            data: None,
+            ignorable: false,
+        };
+        let broken = log([Body::Unread(unread.into())]);
+        let error = Inbox::fold(&broken).unwrap_err();
+        assert_eq!(error, FoldError::Unreadable { seq: 0 });
+    }
+}
