@@ -6,4 +6,5 @@
 
 pub mod agent;
 pub mod event;
+pub mod report;
 pub mod sim;

@@ -6,12 +6,14 @@ use std::ops::Not;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::exact::{Whole, exact_or_whole, known_and_extra};
+use super::wire::wire_enum;
 use super::{
-    AssistantMessage, CallId, Chunk, Extra, Message, Seq, Step, Target, Time, ToolMessage, Turn,
+    AssistantMessage, CallId, Chunk, Extra, Message, Plugin, Seq, Step, Target, Time, ToolMessage,
+    Turn,
 };
 
 /// One event of a session log, at its place.
@@ -25,38 +27,42 @@ pub struct Event {
     pub body: Body,
 }
 
-/// What happened. The wire form is `{ "type", "data" }`, and on the three message-producing types
-/// `surfaceOp` and `sourceEventSeqs` beside them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Body {
-    /// `agent/inbox/spliced`: one mutation of one list of the inbox.
-    InboxSpliced(InboxSpliced),
-    /// `turn/start`.
-    TurnStart(TurnStarted),
-    /// `turn/end`.
-    TurnEnd(TurnEnded),
-    /// `step/start`.
-    StepStart(StepMark),
-    /// `step/end`.
-    StepEnd(StepMark),
-    /// `user/message`: a message entered a step, or stands for replaced history.
-    UserMessage(UserSaid),
-    /// `assistant/chunk`: one piece of the model's stream.
-    AssistantChunk(Chunked),
-    /// `assistant/message`: the model's answer in this step.
-    AssistantMessage(AssistantSaid),
-    /// `tool/call`: a call starts, or is recorded as skipped.
-    ToolCall(ToolCalled),
-    /// `tool/result`: a call is answered.
-    ToolResult(ToolAnswered),
-    /// `request/header`: the route of the request, when it is new.
-    RequestHeader(RequestHeader),
-    /// `request/context`: the model that answers, when it is new.
-    RequestContext(RequestContext),
-    /// `session/end-seed`: inherited history ends here.
-    EndSeed(Extra),
-    /// An event of a plugin, of another version, or of a shape that no type here fits; whole.
-    Unread(Arc<Unread>),
+wire_enum! {
+    /// What happened. The wire form is `{ "type", "data" }`, and on the message-producing types
+    /// `surfaceOp` and `sourceEventSeqs` beside them.
+    pub enum Body {
+        /// One mutation of one list of the inbox.
+        "agent/inbox/spliced" => InboxSpliced(InboxSpliced),
+        /// A turn opens.
+        "turn/start" => TurnStart(TurnStarted),
+        /// A turn closes, with its reason.
+        "turn/end" => TurnEnd(TurnEnded),
+        /// A step opens: one model call and the tools that it asks for.
+        "step/start" => StepStart(StepMark),
+        /// A step closes.
+        "step/end" => StepEnd(StepMark),
+        /// A message entered a step, or stands for replaced history.
+        "user/message" => UserMessage(UserSaid),
+        /// One piece of the model's stream.
+        "assistant/chunk" => AssistantChunk(Chunked),
+        /// The model's answer in this step.
+        "assistant/message" => AssistantMessage(AssistantSaid),
+        /// A tool call starts, or is recorded as skipped.
+        "tool/call" => ToolCall(ToolCalled),
+        /// A tool call is answered.
+        "tool/result" => ToolResult(ToolAnswered),
+        /// The route of the request, when it is new.
+        "request/header" => RequestHeader(RequestHeader),
+        /// The model that answers, when it is new.
+        "request/context" => RequestContext(RequestContext),
+        /// Inherited history ends here.
+        "session/end-seed" => EndSeed(Extra),
+    } else {
+        /// An event of a plugin, or of another version of the log.
+        Plugin(Arc<Plugin>),
+        /// An event of an unknown type, or of a shape that no type here fits; whole.
+        Unread(Arc<Unread>),
+    }
 }
 
 /// An event kept whole.
@@ -68,6 +74,16 @@ pub struct Unread {
     pub data: Option<Value>,
     /// Whether a reader that does not know the type may pass over it.
     pub ignorable: bool,
+}
+
+impl Unread {
+    pub(super) fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    pub(super) fn print_data<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.data.serialize(serializer)
+    }
 }
 
 /// Data of `agent/inbox/spliced`.

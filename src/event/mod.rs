@@ -18,6 +18,7 @@ mod live;
 mod message;
 mod op;
 mod record;
+pub mod plugin;
 mod wire;
 
 pub use chunk::{Chunk, ChunkKind, Finish};
@@ -34,3 +35,4 @@ pub use live::{Live, Status};
 pub use message::{AssistantMessage, Block, Message, Source, ToolMessage, UserMessage};
 pub use op::Op;
 pub use record::{Answer, Lists, Record, Refused, Returned};
+pub use plugin::Plugin;

@@ -5,10 +5,13 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::{CallId, Event, Live, MessageId, Op, Step, Turn};
 
 /// One observation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Record {
     /// A durable event is published.
     Durable(Event),
@@ -108,7 +111,8 @@ pub enum Record {
 }
 
 /// What a listener, or the whole waterfall, answers to a pre-step decision.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// These messages enter, in order.
     Enter(Vec<MessageId>),
@@ -119,7 +123,8 @@ pub enum Answer {
 }
 
 /// Both lists by identity.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Lists {
     /// Waiting for a turn.
     pub next_turn: Vec<MessageId>,
@@ -128,7 +133,8 @@ pub struct Lists {
 }
 
 /// What an operation answers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Returned {
     /// Whether the message was pending.
     Pending(bool),
@@ -137,7 +143,8 @@ pub enum Returned {
 }
 
 /// Why an operation was refused.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Refused {
     /// An identity would be pending twice.
     AlreadyPending(MessageId),

@@ -3,73 +3,106 @@
 //! `{ "type", "seq", "time", "data" }`, with `surfaceOp` and `sourceEventSeqs` beside them on the
 //! message-producing types, and `"ignorable": true` where a reader may pass over the event.
 //!
-//! Not here: lines of a file (`line`); the shapes of data (`durable`, `message`, `chunk`).
+//! Not here: lines of a file (`line`); the shapes of data (`durable`, `plugin`).
 
 use std::sync::Arc;
 
+use schemars::{Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::exact::{exact, prints_as};
-use super::{
-    AssistantSaid, Body, Chunked, Event, Extra, InboxSpliced, RequestContext, RequestHeader,
-    StepMark, Surface, SurfaceOp, ToolAnswered, ToolCalled, TurnEnded, TurnStarted, Unread,
-    UserSaid,
-};
+use super::{Body, Event, Plugin, Surface, SurfaceOp, Unread};
 
-/// Makes the ways between a body and its name on the wire from one table.
-macro_rules! wire_names {
-    ($($kind:literal => $variant:ident($data:ty),)+) => {
-        impl Body {
+/// What the catalogue knows of one type of event.
+#[derive(Debug)]
+pub(super) struct TypeRow {
+    /// Its name on the wire.
+    pub(super) name: &'static str,
+    /// What it says, one piece a line of the source.
+    pub(super) meaning: &'static [&'static str],
+    /// The schema of its data.
+    pub(super) data: fn(&mut SchemaGenerator) -> Schema,
+}
+
+/// Defines an enum of events from one table: for each variant what it means, its name on the wire
+/// and the type of its data. Names, reading, printing and the catalogue all come from here, so
+/// none can be forgotten. Variants under `else` have no name of their own: their content does it.
+macro_rules! wire_enum {
+    (
+        $(#[$enum_doc:meta])*
+        pub enum $name:ident {
+            $($(#[doc = $doc:literal])+ $kind:literal => $variant:ident($data:ty),)+
+        }
+        $(else {
+            $($(#[doc = $other_doc:literal])+ $other:ident($content:ty),)+
+        })?
+    ) => {
+        $(#[$enum_doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $(
+                #[doc = concat!("`", $kind, "`:")]
+                $(#[doc = $doc])+
+                $variant($data),
+            )+
+            $($($(#[doc = $other_doc])+ $other($content),)+)?
+        }
+
+        impl $name {
+            /// The types on the wire, in the order of the variants.
+            pub(super) const TYPES: &[$crate::event::wire::TypeRow] = &[$(
+                $crate::event::wire::TypeRow {
+                    name: $kind,
+                    meaning: &[$($doc),+],
+                    data: |generator| generator.subschema_for::<$data>(),
+                },
+            )+];
+
             /// The type on the wire, such as `turn/start`.
             #[must_use]
             pub fn kind(&self) -> &str {
                 match self {
                     $(Self::$variant(_) => $kind,)+
-                    Self::Unread(unread) => &unread.kind,
+                    $($(Self::$other(content) => content.kind(),)+)?
                 }
             }
 
-            /// Data of a known type; not yet compared with what it prints.
-            fn typed(kind: &str, data: &Value) -> Option<Self> {
+            /// Data of a type that has a name here; not yet compared with what it prints.
+            pub(super) fn typed(kind: &str, data: &serde_json::Value) -> Option<Self> {
+                use serde::Deserialize;
                 match kind {
                     $($kind => <$data>::deserialize(data).ok().map(Self::$variant),)+
                     _ => None,
                 }
             }
-        }
 
-        impl Serialize for Data<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self.0 {
-                    $(Body::$variant(data) => data.serialize(serializer),)+
-                    Body::Unread(unread) => unread.data.serialize(serializer),
+            /// Prints the data alone.
+            pub(super) fn print_data<S: serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                use serde::Serialize;
+                match self {
+                    $(Self::$variant(data) => data.serialize(serializer),)+
+                    $($(Self::$other(content) => content.print_data(serializer),)+)?
                 }
             }
         }
     };
 }
-
-wire_names! {
-    "agent/inbox/spliced" => InboxSpliced(InboxSpliced),
-    "turn/start" => TurnStart(TurnStarted),
-    "turn/end" => TurnEnd(TurnEnded),
-    "step/start" => StepStart(StepMark),
-    "step/end" => StepEnd(StepMark),
-    "user/message" => UserMessage(UserSaid),
-    "assistant/chunk" => AssistantChunk(Chunked),
-    "assistant/message" => AssistantMessage(AssistantSaid),
-    "tool/call" => ToolCall(ToolCalled),
-    "tool/result" => ToolResult(ToolAnswered),
-    "request/header" => RequestHeader(RequestHeader),
-    "request/context" => RequestContext(RequestContext),
-    "session/end-seed" => EndSeed(Extra),
-}
+pub(super) use wire_enum;
 
 /// The data of a body, as it is printed.
 struct Data<'a>(&'a Body);
+
+impl Serialize for Data<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.print_data(serializer)
+    }
+}
 
 impl Body {
     /// Reads a body. `envelope` holds the members beside `type`, `seq`, `time` and `data`; those
@@ -92,7 +125,8 @@ impl Body {
     }
 
     fn exact(kind: &str, data: &Value, envelope: &mut Map<String, Value>) -> Option<Self> {
-        let mut body = Self::typed(kind, data)?;
+        let plugin = || Plugin::typed(kind, data).map(|plugin| Self::Plugin(Arc::new(plugin)));
+        let mut body = Self::typed(kind, data).or_else(plugin)?;
         if !prints_as(&Data(&body), data) {
             return None;
         }
@@ -109,6 +143,7 @@ impl Body {
             Self::UserMessage(said) => Some(&said.surface),
             Self::AssistantMessage(said) => Some(&said.surface),
             Self::ToolResult(answered) => Some(&answered.surface),
+            Self::Plugin(plugin) => plugin.surface(),
             _ => None,
         }
     }
@@ -118,6 +153,7 @@ impl Body {
             Self::UserMessage(said) => Some(&mut said.surface),
             Self::AssistantMessage(said) => Some(&mut said.surface),
             Self::ToolResult(answered) => Some(&mut answered.surface),
+            Self::Plugin(plugin) => Arc::get_mut(plugin).and_then(Plugin::surface_mut),
             _ => None,
         }
     }

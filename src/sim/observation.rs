@@ -99,7 +99,8 @@ impl Observer {
 
 /// Empties the content of error results: their words are free.
 pub(super) fn without_error_words(data: &mut Value) {
-    let Some(blocks) = data["message"]["content"].as_array_mut() else {
+    let content = data.pointer_mut("/message/content");
+    let Some(blocks) = content.and_then(Value::as_array_mut) else {
         return;
     };
     for block in blocks

@@ -2,6 +2,7 @@
 //!
 //! The JSON is the vocabulary of the golden schedules. Not here: running one.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -158,6 +159,12 @@ pub enum Mode {
     Exclusive,
     /// It may.
     Parallel,
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
 }
 
 impl Mode {

@@ -150,7 +150,12 @@ impl World {
         }
     }
 
-    /// Runs the next region of the agent, if anything has ended that it waits for.
+    /// Whether the agent can move by itself.
+    pub fn can_move(&mut self) -> bool {
+        self.agent.is_ready(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// Runs the next region of the agent, if it can move.
     pub fn advance(&mut self) -> bool {
         let mut cx = Context::from_waker(Waker::noop());
         let moved = self.agent.advance(&mut cx) == Advance::Moved;
@@ -178,6 +183,18 @@ impl World {
                 self.stage.record(Record::Disposed);
             }
         }
+    }
+
+    /// The gates that are held, in the order in which they were.
+    #[must_use]
+    pub fn held(&self) -> Vec<Gate> {
+        self.stage.held()
+    }
+
+    /// Whether a wait for idle or a disposal was asked for and is not over.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.waits.0 > self.waits.1 || self.disposals > 0
     }
 
     /// Where the world stands.

@@ -198,6 +198,7 @@ impl Builder {
             state: RefCell::new(State { machine, host }),
             parts,
             running: RefCell::default(),
+            ended: RefCell::default(),
             open_points: RefCell::default(),
             signal: RefCell::new(Signal::default()),
             waiting: RefCell::default(),

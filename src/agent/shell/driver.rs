@@ -46,18 +46,28 @@ pub enum Advance {
 }
 
 impl Agent {
-    /// Runs at most one region: the first awaited point that has ended, in the order in which they
-    /// were begun; the loop's own pauses come last. The executor of a simulation calls this; a
-    /// program awaits [`Agent::drive`] or [`Agent::when_idle`].
-    pub fn advance(&self, cx: &mut Context<'_>) -> Advance {
-        self.begin_points();
-        match self.poll_points(cx) {
-            Some(end) => {
-                self.feed(end);
-                Advance::Moved
-            }
-            None => Advance::Waiting,
+    /// Whether an awaited point has ended whose region did not run yet. Takes up what is newly
+    /// awaited, and looks at all that is, in the order in which it was begun; the loop's own pauses
+    /// come last.
+    pub fn is_ready(&self, cx: &mut Context<'_>) -> bool {
+        if self.0.ended.borrow().is_none() {
+            self.begin_points();
+            let ended = self.poll_points(cx);
+            *self.0.ended.borrow_mut() = ended;
         }
+        self.0.ended.borrow().is_some()
+    }
+
+    /// Runs at most one region: that of the first awaited point that has ended. The executor of a
+    /// simulation calls this; a program awaits [`Agent::drive`].
+    pub fn advance(&self, cx: &mut Context<'_>) -> Advance {
+        if !self.is_ready(cx) {
+            return Advance::Waiting;
+        }
+        if let Some(end) = self.0.ended.take() {
+            self.feed(end);
+        }
+        Advance::Moved
     }
 
     /// Takes up every open point that is not under way, and lets go of those that are closed.

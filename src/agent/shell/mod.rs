@@ -62,7 +62,7 @@ use std::task::Waker;
 use thiserror::Error;
 
 use super::inbox::{AlreadyPending, Inbox};
-use super::machine::{Disposed, EditError, Keep, Machine, MaintenanceError, Point};
+use super::machine::{Disposed, EditError, End, Keep, Machine, MaintenanceError, Point};
 use crate::event::{CancelCause, Event, Failure, Message, MessageId, Status, Target, Turn};
 
 pub use build::Builder;
@@ -89,6 +89,8 @@ struct Inner {
     state: RefCell<State>,
     parts: Rc<Parts>,
     running: RefCell<Vec<(Point, Running)>>,
+    /// An awaited point that has ended; its region comes next.
+    ended: RefCell<Option<End>>,
     /// Kept for its room.
     open_points: RefCell<Vec<Point>>,
     signal: RefCell<Signal>,
