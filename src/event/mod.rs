@@ -17,8 +17,8 @@ mod line;
 mod live;
 mod message;
 mod op;
-mod record;
 pub mod plugin;
+mod record;
 mod wire;
 
 pub use chunk::{Chunk, ChunkKind, Finish};
@@ -34,5 +34,5 @@ pub use line::{Header, Line, LineError, Packed, PackedCall, PackedRow, PackedTex
 pub use live::{Live, Status};
 pub use message::{AssistantMessage, Block, Message, Source, ToolMessage, UserMessage};
 pub use op::Op;
-pub use record::{Answer, Lists, Record, Refused, Returned};
 pub use plugin::Plugin;
+pub use record::{Answer, Lists, Record, Refused, Returned};

@@ -1,13 +1,14 @@
 //! The surface: the history that the model sees, derived from the log.
 //!
 //! Not here: system prompt and tools of a request, whether a replacement cites what it hides.
+//! Messages of a shape that no type fits have no place on it.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::event::{AssistantMessage, Body, Event, Message, Seq, SurfaceOp, ToolMessage};
+use crate::event::{AssistantMessage, Body, Event, Message, Plugin, Seq, SurfaceOp, ToolMessage};
 
 /// The live nodes of a log's surface, in the order in which the model reads them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -33,6 +34,9 @@ pub enum Said {
     Assistant(Arc<AssistantMessage>),
     /// By a tool.
     Tool(Arc<ToolMessage>),
+    /// By the system or a developer, or steering from before the inbox: of other versions of the
+    /// log.
+    Other(Arc<Plugin>),
 }
 
 /// A log's surface does not fold.
@@ -87,11 +91,11 @@ impl History {
     /// When it replaces what is not there; then nothing changes.
     pub fn feed(&mut self, event: &Event) -> Result<(), HistoryError> {
         let seq = event.seq;
-        let (said, surface) = match &event.body {
-            Body::UserMessage(said) => (Said::User(said.message.clone()), &said.surface),
-            Body::AssistantMessage(said) => (Said::Assistant(said.message.clone()), &said.surface),
-            Body::ToolResult(answered) => (Said::Tool(answered.message.clone()), &answered.surface),
-            _ => return Ok(()),
+        let Some(surface) = event.body.surface() else {
+            return Ok(());
+        };
+        let Some(said) = said(&event.body) else {
+            return Ok(());
         };
         let node = Node { seq, said };
         match replaced(&surface.surface_op) {
@@ -131,6 +135,17 @@ impl History {
         }
         self.nodes.splice(first..=last, [node]);
         Ok(())
+    }
+}
+
+/// The message that an event makes, if it makes one.
+fn said(body: &Body) -> Option<Said> {
+    match body {
+        Body::UserMessage(said) => Some(Said::User(said.message.clone())),
+        Body::AssistantMessage(said) => Some(Said::Assistant(said.message.clone())),
+        Body::ToolResult(answered) => Some(Said::Tool(answered.message.clone())),
+        Body::Plugin(plugin) => Some(Said::Other(plugin.clone())),
+        _ => None,
     }
 }
 
@@ -182,7 +197,8 @@ mod tests {
         asks, insert, log, step_start, tool_call, tool_result, turn_start, user, user_on,
     };
     use crate::event::Target::NextTurn;
-    use crate::event::{ReplaceWord, Surface};
+    use crate::event::plugin::SystemSaid;
+    use crate::event::{Extra, ReplaceWord, Surface};
 
     fn summary(surface_op: SurfaceOp) -> Body {
         let source_event_seqs = None;
@@ -220,6 +236,19 @@ mod tests {
             said[..],
             [Said::User(_), Said::Assistant(_), Said::Tool(_)]
         ));
+    }
+
+    #[test]
+    fn a_system_message_heads_the_surface_of_later_versions() {
+        let system = SystemSaid {
+            turn: 1,
+            step: 1,
+            message: json!({ "role": "system" }),
+            surface: Surface::append(),
+            extra: Extra::NONE,
+        };
+        let system = Body::Plugin(Plugin::SystemMessage(system).into());
+        assert_eq!(folded([system, user("a")]), Ok(vec![0, 1]));
     }
 
     #[test]
