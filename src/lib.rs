@@ -7,4 +7,5 @@
 pub mod agent;
 pub mod event;
 pub mod report;
+pub mod rules;
 pub mod sim;

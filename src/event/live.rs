@@ -3,13 +3,15 @@
 //! They carry no placement, outcome or batch. Awaited extension points are no events; they are
 //! the plugin traits of the agent.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, Message, Step, Turn};
 
 /// One live event.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type")]
 pub enum Live {
     /// A message became pending.
@@ -52,7 +54,7 @@ pub enum Live {
     #[serde(rename = "agent/session-start")]
     SessionStart {
         /// `startup` or `resume`.
-        source: &'static str,
+        source: Arc<str>,
     },
     /// An agent entered its registry.
     #[serde(rename = "agent/created")]

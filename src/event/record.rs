@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{CallId, Event, Live, MessageId, Op, Step, Turn};
 
 /// One observation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Record {
     /// A durable event is published.
@@ -111,7 +111,7 @@ pub enum Record {
 }
 
 /// What a listener, or the whole waterfall, answers to a pre-step decision.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// These messages enter, in order.
@@ -123,7 +123,7 @@ pub enum Answer {
 }
 
 /// Both lists by identity.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Lists {
     /// Waiting for a turn.
@@ -133,7 +133,7 @@ pub struct Lists {
 }
 
 /// What an operation answers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Returned {
     /// Whether the message was pending.
@@ -143,7 +143,7 @@ pub enum Returned {
 }
 
 /// Why an operation was refused.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refused {
     /// An identity would be pending twice.

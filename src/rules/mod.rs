@@ -1,0 +1,233 @@
+//! The rules: each one checkable sentence, an automaton fed one fact at a time.
+//!
+//! A rule keeps what it needs of the facts so far, in memory bounded by what is open; what all rules
+//! need is folded once, in [`Situation`]. A violation is a value with its witnesses. [`Judge`] is
+//! all rules together: `Clone + Eq + Hash`, so that it can be part of a model's state.
+//!
+//! | folder | rules about |
+//! | --- | --- |
+//! | `bracket` | sequence numbers, turns, steps, the model's events and tools |
+//! | `inbox` | splices, claims, what enters |
+//! | `live` | live events and the pre-step decision |
+//! | `schedule` | what was asked, and when |
+//!
+//! Not here: reading files, running anything. This layer imports `event` alone.
+//!
+//! ```
+//! use prestep::rules::{Judge, RULES, Verdict};
+//! use prestep::rules::example::{turn_end, turn_start};
+//!
+//! let mut judge = Judge::default();
+//! let mut verdict = Verdict::new(RULES.len());
+//! for record in [turn_start(1), turn_end(1, "completed"), turn_start(3)] {
+//!     judge.feed_record(&record, &mut verdict);
+//! }
+//! let broken: Vec<_> = verdict.violations.iter().map(|found| found.rule.about().name).collect();
+//! assert_eq!(broken, ["turn-numbers-follow"]);
+//! ```
+
+mod bracket;
+pub mod example;
+mod fact;
+mod finding;
+mod situation;
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use crate::event::Record;
+
+pub use fact::{
+    EndKind, Fact, FinishKind, Ids, Kind, Kinds, Oddity, OnSurface, Place, Said, Seen, Spliced,
+};
+pub use finding::{Mark, Report, RuleId, Verdict, Violation};
+pub use situation::{OpenStep, OpenTurn, Pending, Situation};
+
+/// What a rule needs to be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// A durable log alone, from anywhere.
+    Log,
+    /// Live events and decision points as well, as a run records them.
+    Live,
+    /// The schedule as well: what was asked, and when.
+    Schedule,
+}
+
+/// What there is to say about a rule.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Its name: what is printed, and what trace files are named after.
+    pub name: &'static str,
+    /// The sentence that it checks.
+    pub sentence: &'static str,
+    /// What it needs.
+    pub scope: Scope,
+    /// Whether it advises only: the contract allows what it reports.
+    pub advice: bool,
+    /// The facts that it is fed.
+    pub reads: Kinds,
+    /// A shortest log that it accepts, in which its situation comes up.
+    pub accepted: fn() -> Vec<Record>,
+    /// A shortest log that it refuses.
+    pub refused: fn() -> Vec<Record>,
+}
+
+/// One rule.
+trait Rule: Clone + Debug + Default + Eq + Hash {
+    /// See [`About`].
+    const ABOUT: About;
+
+    /// Judges a fact. `situation` is as it was before the fact.
+    fn feed(&mut self, situation: &Situation, seen: &Seen<'_>, report: &mut Report<'_>);
+
+    /// Judges the end of everything, where the rule has something to say about it.
+    fn end(&mut self, _situation: &Situation, _report: &mut Report<'_>) {}
+}
+
+/// Makes [`Judge`] and [`RULES`] from one list.
+macro_rules! rules {
+    ($($field:ident: $rule:ty,)+) => {
+        /// All rules together.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+        pub struct Judge {
+            situation: Situation,
+            next: Mark,
+            $($field: $rule,)+
+        }
+
+        /// Every rule, in the order of the catalogue.
+        pub const RULES: &[About] = &[$(<$rule as Rule>::ABOUT,)+];
+
+        impl Judge {
+            /// Judges one fact.
+            pub fn feed(&mut self, seen: &Seen<'_>, verdict: &mut Verdict) {
+                let kind = seen.fact.kind();
+                let mut rule = 0;
+                $(
+                    if <$rule as Rule>::ABOUT.reads.contains(kind) {
+                        let mut report = Report { rule: RuleId(rule), at: seen.mark, verdict };
+                        self.$field.feed(&self.situation, seen, &mut report);
+                    }
+                    rule += 1;
+                )+
+                let _ = rule;
+                self.situation.follow(seen);
+            }
+
+            /// Judges the end of everything. Nothing may be fed afterwards.
+            pub fn end(&mut self, verdict: &mut Verdict) {
+                let at = self.next;
+                let mut rule = 0;
+                $(
+                    let mut report = Report { rule: RuleId(rule), at, verdict };
+                    self.$field.end(&self.situation, &mut report);
+                    rule += 1;
+                )+
+                let _ = rule;
+            }
+        }
+    };
+}
+
+rules! {
+    seq_is_contiguous: bracket::SeqIsContiguous,
+    turns_never_overlap: bracket::TurnsNeverOverlap,
+    turn_numbers_follow: bracket::TurnNumbersFollow,
+}
+
+impl Judge {
+    /// Judges one record; records are numbered as they come.
+    pub fn feed_record(&mut self, record: &Record, verdict: &mut Verdict) {
+        let seq = match record {
+            Record::Durable(event) => Some(event.seq),
+            _ => None,
+        };
+        let mark = self.next;
+        self.next = Mark(mark.0 + 1);
+        self.feed(
+            &Seen {
+                mark,
+                seq,
+                fact: Fact::of_record(record),
+            },
+            verdict,
+        );
+    }
+
+    /// The facts so far, as all rules see them.
+    #[must_use]
+    pub fn situation(&self) -> &Situation {
+        &self.situation
+    }
+}
+
+impl RuleId {
+    /// What there is to say about the rule.
+    #[must_use]
+    pub fn about(self) -> &'static About {
+        &RULES[usize::from(self.0)]
+    }
+
+    /// The rule of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let place = RULES.iter().position(|about| about.name == name)?;
+        u8::try_from(place).ok().map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(records: &[Record]) -> Verdict {
+        let mut judge = Judge::default();
+        let mut verdict = Verdict::new(RULES.len());
+        records
+            .iter()
+            .for_each(|record| judge.feed_record(record, &mut verdict));
+        judge.end(&mut verdict);
+        verdict
+    }
+
+    fn broken(verdict: &Verdict) -> Vec<&'static str> {
+        verdict
+            .violations
+            .iter()
+            .map(|found| found.rule.about().name)
+            .collect()
+    }
+
+    #[test]
+    fn every_accepted_example_is_accepted_and_exercises_its_rule() {
+        for (place, about) in RULES.iter().enumerate() {
+            let verdict = judge(&example::numbered((about.accepted)()));
+            assert!(!broken(&verdict).contains(&about.name), "{}", about.name);
+            assert!(
+                verdict.exercised[place] > 0,
+                "{} was not exercised",
+                about.name
+            );
+        }
+    }
+
+    #[test]
+    fn every_refused_example_breaks_its_rule_and_the_accepted_one_breaks_none() {
+        for about in RULES {
+            assert!(
+                broken(&judge(&example::numbered((about.refused)()))).contains(&about.name),
+                "{}",
+                about.name
+            );
+        }
+    }
+
+    #[test]
+    fn every_rule_has_a_name_of_its_own() {
+        let mut names: Vec<_> = RULES.iter().map(|about| about.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), RULES.len());
+    }
+}
