@@ -19,6 +19,7 @@ mod message;
 pub mod plugin;
 mod wire;
 
+pub use catalog::{Entry, Lasting, Member, Owner, catalog, schema};
 pub use chunk::{Chunk, ChunkKind, Finish};
 pub use durable::{
     AppendWord, AssistantSaid, Body, CancelCause, Chunked, EndReason, Event, Failure, InboxSpliced,
