@@ -116,10 +116,10 @@ fn insert_member(schema: &mut Schema, name: &str, form: Value) {
     if let Some(Value::Object(members)) = schema.get_mut("properties") {
         members.insert(name.into(), form);
     }
-    if let Some(Value::Array(required)) = schema.get_mut("required") {
-        required.retain(|required| required != name);
-        required.push(name.into());
-    }
+    let required = schema.get("required").map_or(&[][..], list);
+    let others = required.iter().filter(|required| *required != name);
+    let required: Vec<_> = others.cloned().chain([name.into()]).collect();
+    schema.insert("required".into(), required.into());
 }
 
 fn generator() -> SchemaGenerator {
