@@ -13,6 +13,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::catalog::says;
 use super::exact::exact;
 use super::wire::take;
 use super::{Body, CallId, Chunk, ChunkKind, Chunked, Event, Extra, Seq, Step, Time, Turn};
@@ -71,8 +72,9 @@ pub enum LineError {
 }
 
 /// The first line of a session file. Members that do not have their type stay in `extra`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "type", rename = "session")]
+#[schemars(rename = "Header", transform = says("type", "session"))]
 pub struct Header {
     /// Format of the log: 0 to 4 are known.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -9,6 +9,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use super::catalog::{names, says};
 use super::{CallId, Extra, MessageId};
 
 /// A message of a producer, shared between the inbox, the log and the step that it enters.
@@ -17,6 +18,7 @@ pub type Message = Arc<UserMessage>;
 /// What a person or a plugin says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(tag = "role", rename = "user")]
+#[schemars(rename = "UserMessage", transform = says("role", "user"))]
 pub struct UserMessage {
     /// Addresses the message while it is pending.
     pub id: MessageId,
@@ -45,6 +47,7 @@ impl UserMessage {
 /// What the model says in one step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(tag = "role", rename = "assistant")]
+#[schemars(rename = "AssistantMessage", transform = says("role", "assistant"))]
 pub struct AssistantMessage {
     /// Identity, made by the loop.
     pub id: MessageId,
@@ -60,7 +63,7 @@ pub struct AssistantMessage {
 /// What a tool answers. Its role on the wire is `user` up to version 3 of the log; another role is
 /// a member of `extra`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema)]
-#[serde(tag = "role", rename = "user")]
+#[schemars(transform = names("role"))]
 pub struct ToolMessage {
     /// Identity, made by the loop.
     pub id: MessageId,

@@ -21,6 +21,7 @@ pub mod plugin;
 mod record;
 mod wire;
 
+pub use catalog::{Entry, Lasting, Member, Owner, catalog, schema};
 pub use chunk::{Chunk, ChunkKind, Finish};
 pub use durable::{
     AppendWord, AssistantSaid, Body, CancelCause, Chunked, EndReason, Event, Failure, InboxSpliced,

@@ -136,6 +136,21 @@ impl Body {
         Some(body)
     }
 
+    /// Whether events of that type make a message of the history that the model sees; they carry
+    /// `surfaceOp`, no other does.
+    #[must_use]
+    pub fn makes_message(kind: &str) -> bool {
+        matches!(
+            kind,
+            "user/message"
+                | "assistant/message"
+                | "tool/result"
+                | "developer/message"
+                | "steering/message"
+                | "system/message"
+        )
+    }
+
     /// The place on the surface, of the message-producing types.
     #[must_use]
     pub fn surface(&self) -> Option<&Surface> {

@@ -35,7 +35,7 @@ wire_enum! {
         "agent-preset/selected" => AgentPreset(AgentPreset),
         /// Somebody is asked whether a tool may do something.
         "approval/asked" => ApprovalAsked(ApprovalAsked),
-        /// What was decided of it.
+        /// An approval was decided.
         "approval/decided" => ApprovalDecided(ApprovalDecided),
         /// When to ask changed.
         "approval/policy" => ApprovalPolicy(ApprovalPolicy),
