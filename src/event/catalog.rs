@@ -346,7 +346,9 @@ mod tests {
                 step: 0,
                 error: Failure::unknown("no"),
             },
-            Live::SessionStart { source: "startup" },
+            Live::SessionStart {
+                source: "startup".into(),
+            },
             Live::Created,
             Live::Disposed,
         ];

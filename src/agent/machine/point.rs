@@ -270,7 +270,7 @@ impl Core {
             (At::Closed(after), End::Continued) => self.after_turn(host, after),
             (At::Tooling(run), End::Continued) => self.schedule(host, run),
             (At::Assembling { batch }, End::Assembled(result)) => {
-                self.assembled(host, batch, result)
+                self.assembled(host, batch, result);
             }
             (At::Deciding { .. }, End::Decided(result)) => self.decided(host, result),
             (At::Requesting, End::Requested(result)) => self.requested(host, result),

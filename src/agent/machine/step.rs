@@ -135,11 +135,16 @@ impl Core {
 
     /// The model has answered: its message, then its tools.
     fn answer<H: Host + ?Sized>(&mut self, host: &mut H, attempt: &Attempt) {
-        let content = attempt.content();
+        let cut_short = attempt.finish == Some(Finish::MaxTokens);
+        let mut content = attempt.content();
+        if cut_short {
+            // A call at the ceiling may be half a call: none is run, and none is left unanswered.
+            content.retain(|block| !matches!(block, Block::ToolCall { .. }));
+        }
         let calls = stream::calls(&content);
         match self.say(host, attempt, content, false) {
             Err(failure) => self.close_step(host, Err(failure)),
-            Ok(()) if attempt.finish == Some(Finish::MaxTokens) => {
+            Ok(()) if cut_short => {
                 self.close_step(host, Ok(Some(Ended::MaxTokens)));
             }
             Ok(()) if calls.is_empty() => self.close_step(host, Ok(Some(Ended::Completed))),

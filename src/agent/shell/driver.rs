@@ -125,7 +125,8 @@ impl Agent {
         let mut state = self.0.state.borrow_mut();
         let State { machine, host } = &mut *state;
         // Only ends of open points are ever polled.
-        drop(machine.end(host, end));
+        let fed = machine.end(host, end);
+        debug_assert!(fed.is_ok(), "{fed:?}");
         drop(state);
         self.after_region();
     }
