@@ -9,3 +9,4 @@ pub mod event;
 pub mod report;
 pub mod rules;
 pub mod sim;
+pub mod trace;

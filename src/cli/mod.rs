@@ -4,12 +4,19 @@
 
 mod catalog;
 mod conform;
+mod fuzz;
+mod replay;
+mod rules;
 mod run;
+mod shrink;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
+
+use prestep::sim::scenario::Scenario;
 
 /// Deterministic simulation and verification of agent loops.
 #[derive(Debug, Parser)]
@@ -18,8 +25,9 @@ struct Arguments {
     /// How results are printed.
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Without one: a campaign of ten seconds on all cores, every rule on.
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 const EXIT_HELP: &str = "Exit status: 0 all held, 1 a rule was broken or an observation differs, \
@@ -39,6 +47,14 @@ enum Command {
     Conform(conform::Arguments),
     /// Runs one schedule drawn from a seed and shows it as a timeline.
     Run(run::Arguments),
+    /// Runs many schedules drawn at random, every rule on.
+    Fuzz(fuzz::Arguments),
+    /// Runs saved traces again: the same events, the same verdict.
+    Replay(replay::Arguments),
+    /// Finds a shorter schedule with the same violation.
+    Shrink(shrink::Arguments),
+    /// Lists the rules, or shows one with its examples.
+    Rules(rules::Arguments),
     /// Lists every event and its members, generated from the types.
     Catalog(catalog::Arguments),
 }
@@ -52,6 +68,8 @@ enum Exit {
     Broken = 1,
     /// Bad usage or unreadable input.
     Unusable = 2,
+    /// A replay diverged.
+    Diverged = 3,
     /// A bound was hit before the end.
     BoundHit = 4,
 }
@@ -68,9 +86,14 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let exit = match command {
-        Command::Conform(arguments) => conform::main(&arguments, format),
-        Command::Run(arguments) => run::main(&arguments, format),
-        Command::Catalog(arguments) => catalog::main(&arguments, format),
+        None => fuzz::main_job(format),
+        Some(Command::Conform(arguments)) => conform::main(&arguments, format),
+        Some(Command::Run(arguments)) => run::main(&arguments, format),
+        Some(Command::Fuzz(arguments)) => fuzz::main(&arguments, format),
+        Some(Command::Replay(arguments)) => replay::main(&arguments, format),
+        Some(Command::Shrink(arguments)) => shrink::main(&arguments, format),
+        Some(Command::Rules(arguments)) => rules::main(&arguments, format),
+        Some(Command::Catalog(arguments)) => catalog::main(&arguments, format),
     };
     ExitCode::from(exit as u8)
 }
@@ -84,6 +107,17 @@ fn print(text: &str) {
 /// Writes a complaint: a sentence on standard error.
 fn complain(sentence: &str) {
     drop(writeln!(io::stderr().lock(), "prestep: {sentence}"));
+}
+
+/// The scenario of a file; the one that fixes nothing without one.
+fn scenario(path: Option<&Path>) -> Result<Scenario, String> {
+    let Some(path) = path else {
+        return Ok(Scenario::default());
+    };
+    let file = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("{file}: cannot be read: {error}"))?;
+    serde_json::from_str(&text).map_err(|error| format!("{file}: is no scenario: {error}"))
 }
 
 /// Writes a result as one JSON document.

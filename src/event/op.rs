@@ -95,6 +95,27 @@ pub enum Op {
 }
 
 impl Op {
+    /// The message that it names first, if it names one.
+    #[must_use]
+    pub fn message(&self) -> Option<&MessageId> {
+        match self {
+            Self::Followup { id }
+            | Self::Steer { id }
+            | Self::Inject { id }
+            | Self::Send { id, .. }
+            | Self::Append { id, .. }
+            | Self::Prepend { id, .. }
+            | Self::Replace { id, .. }
+            | Self::Remove { id } => Some(id),
+            Self::Splice { insert, .. } => insert.first(),
+            Self::Clear
+            | Self::Cancel { .. }
+            | Self::Maintenance
+            | Self::WhenIdle
+            | Self::Dispose => None,
+        }
+    }
+
     /// The name on the wire.
     #[must_use]
     pub fn name(&self) -> &'static str {

@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use super::chooser::{ChoicePoint, Chooser, pick};
+use super::scenario::{Producer, Scenario};
 use super::schedule::{
     DurableTrigger, FinishKind, Gate, LiveKind, LiveTrigger, Mode, Outcome, Reaction, ScriptedCall,
     Setting, Trigger,
@@ -48,10 +49,26 @@ const LIVE: [(LiveKind, Option<Status>); 6] = [
 ];
 
 impl<C: Chooser> Draw<C> {
-    pub(super) fn new(chooser: C) -> Self {
+    /// A drawer that hands out no identity which the scenario uses.
+    pub(super) fn new(chooser: C, scenario: &Scenario) -> Self {
+        let fixed = scenario
+            .producers
+            .iter()
+            .flatten()
+            .flat_map(|producer| &producer.ops);
+        let observed = scenario
+            .reactions
+            .iter()
+            .flatten()
+            .map(|reaction| &reaction.act);
+        let known = fixed
+            .chain(observed)
+            .filter_map(Op::message)
+            .cloned()
+            .collect();
         Self {
             chooser,
-            known: Vec::new(),
+            known,
             next_call: 0,
         }
     }
@@ -75,15 +92,42 @@ impl<C: Chooser> Draw<C> {
     }
 
     /// What a world is set up with.
-    pub(super) fn setting(&mut self) -> Setting {
-        let listeners = ["p", "q", "r"].into_iter().take(self.count(1, 3));
-        let listeners = listeners.map(Arc::from).collect();
-        let parallel_calls_max = NonZeroUsize::MIN.saturating_add(self.count(1, 3));
-        let reactions = (0..self.count(0, 3)).map(|_| self.reaction()).collect();
+    pub(super) fn setting(&mut self, scenario: &Scenario) -> Setting {
+        let listeners = match &scenario.listeners {
+            Some(listeners) => listeners.clone(),
+            None => ["p", "q", "r"]
+                .into_iter()
+                .take(self.count(1, 3))
+                .map(Arc::from)
+                .collect(),
+        };
+        let parallel_calls_max = match scenario.parallel_calls_max {
+            Some(max) => max,
+            None => NonZeroUsize::MIN.saturating_add(self.count(1, 3)),
+        };
+        let reactions = match &scenario.reactions {
+            Some(reactions) => reactions.clone(),
+            None => (0..self.count(0, 3)).map(|_| self.reaction()).collect(),
+        };
         Setting {
             listeners,
             parallel_calls_max,
             reactions,
+        }
+    }
+
+    /// Who asks.
+    pub(super) fn producers(&mut self, scenario: &Scenario) -> Vec<Producer> {
+        match &scenario.producers {
+            Some(producers) => producers.clone(),
+            None => ["user", "plugin", "timer"]
+                .into_iter()
+                .map(|name| Producer {
+                    name: name.into(),
+                    ops: Vec::new(),
+                    any: self.count(0, 6),
+                })
+                .collect(),
         }
     }
 
@@ -180,7 +224,12 @@ impl<C: Chooser> Draw<C> {
     }
 
     fn new_message(&mut self) -> MessageId {
-        let id = MessageId::from(format!("m{}", self.known.len() + 1));
+        let mut number = self.known.len() + 1;
+        let mut id = MessageId::from(format!("m{number}"));
+        while self.known.contains(&id) {
+            number += 1;
+            id = format!("m{number}").into();
+        }
         self.known.push(id.clone());
         id
     }

@@ -4,33 +4,16 @@
 //! After the moves in which anything may happen, producers are silent and every awaited point ends
 //! calmly, so that the run comes to rest. Not here: judging it.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
 use super::chooser::{Choice, Chooser, Recording};
 use super::draw::Draw;
+use super::scenario::{Producer, Scenario};
 use super::schedule::{Gate, Outcome, Setting};
 use super::world::World;
-use crate::event::{Record, Status};
-
-/// What bounds a run, in moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Bounds {
-    /// Moves in which anything may happen; afterwards all is calm.
-    pub wild_moves: u32,
-    /// Moves after which the run is given up. A run that comes that far is not at rest.
-    pub moves_max: u32,
-}
-
-impl Default for Bounds {
-    /// 120 wild moves, 2,000 in all.
-    fn default() -> Self {
-        Self {
-            wild_moves: 120,
-            moves_max: 2_000,
-        }
-    }
-}
+use crate::event::{Op, Record, Status};
 
 /// A run that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +24,8 @@ pub struct Run {
     pub records: Vec<Record>,
     /// Every choice that was made: the schedule.
     pub choices: Vec<Choice>,
-    /// How many moves it took.
-    pub moves: u32,
+    /// For each move, how many choices were made before it.
+    pub moves: Vec<usize>,
     /// Why the run is not at rest; `None` when it is.
     pub pending: Option<Pending>,
 }
@@ -79,51 +62,58 @@ enum Actor {
     Producer(usize),
 }
 
-/// A producer and how many operations it has left.
-struct Producer {
+/// A producer and what it has left to ask.
+struct Asking {
     name: Arc<str>,
-    left: usize,
+    ops: VecDeque<Op>,
+    any: usize,
+}
+
+impl Asking {
+    fn is_done(&self) -> bool {
+        self.ops.is_empty() && self.any == 0
+    }
+
+    /// The next thing that it asks.
+    fn next<C: Chooser>(&mut self, draw: &mut Draw<C>) -> Op {
+        self.ops.pop_front().unwrap_or_else(|| {
+            self.any = self.any.saturating_sub(1);
+            draw.op()
+        })
+    }
+}
+
+impl From<Producer> for Asking {
+    fn from(producer: Producer) -> Self {
+        Self {
+            name: producer.name,
+            ops: producer.ops.into(),
+            any: producer.any,
+        }
+    }
 }
 
 /// Runs once, as the chooser says.
-pub fn run<C: Chooser>(chooser: C, bounds: Bounds) -> Run {
-    let mut draw = Draw::new(Recording::new(chooser));
-    let setting = draw.setting();
-    let mut producers: Vec<_> = ["user", "plugin", "timer"]
+pub fn run<C: Chooser>(chooser: C, scenario: &Scenario) -> Run {
+    let mut draw = Draw::new(Recording::new(chooser), scenario);
+    let setting = draw.setting(scenario);
+    let mut producers: Vec<Asking> = draw
+        .producers(scenario)
         .into_iter()
-        .map(|name| Producer {
-            name: name.into(),
-            left: draw.count(1, 6),
-        })
+        .map(Asking::from)
         .collect();
     let mut world = World::new(&setting);
-    let mut moves = 0;
-    while moves < bounds.moves_max {
-        let wild = moves < bounds.wild_moves;
+    let mut moves = Vec::new();
+    let limit = usize::try_from(scenario.bounds.moves_max).unwrap_or(usize::MAX);
+    while moves.len() < limit {
+        let wild = moves.len() < scenario.bounds.wild_moves as usize;
         let ready = ready(&mut world, if wild { &producers } else { &[] });
         if ready.is_empty() {
             break;
         }
+        moves.push(draw.chooser.choices().len());
         let next = if wild { draw.next(ready.len()) } else { 0 };
-        match &ready[next] {
-            Actor::Agent => {
-                world.advance();
-            }
-            Actor::Gate(gate) => {
-                let outcome = if wild {
-                    draw.outcome(gate)
-                } else {
-                    Outcome::Calm
-                };
-                world.let_go(gate, outcome);
-            }
-            Actor::Producer(index) => {
-                let producer = &mut producers[*index];
-                producer.left -= 1;
-                world.ask(&producer.name, &draw.op());
-            }
-        }
-        moves += 1;
+        make(&mut world, &ready[next], &mut producers, &mut draw, wild);
     }
     let pending = pending(&mut world);
     let (_, choices) = draw.chooser.into_parts();
@@ -136,8 +126,35 @@ pub fn run<C: Chooser>(chooser: C, bounds: Bounds) -> Run {
     }
 }
 
+/// Makes one move.
+fn make<C: Chooser>(
+    world: &mut World,
+    actor: &Actor,
+    producers: &mut [Asking],
+    draw: &mut Draw<C>,
+    wild: bool,
+) {
+    world.clock().advance(1);
+    match actor {
+        Actor::Agent => drop(world.advance()),
+        Actor::Gate(gate) => {
+            let outcome = if wild {
+                draw.outcome(gate)
+            } else {
+                Outcome::Calm
+            };
+            world.let_go(gate, outcome);
+        }
+        Actor::Producer(index) => {
+            let producer = &mut producers[*index];
+            let op = producer.next(draw);
+            world.ask(&producer.name, &op);
+        }
+    }
+}
+
 /// What can move, in a fixed order: the agent, then gates as they were held, then producers.
-fn ready(world: &mut World, producers: &[Producer]) -> Vec<Actor> {
+fn ready(world: &mut World, producers: &[Asking]) -> Vec<Actor> {
     let mut ready = Vec::new();
     if world.can_move() {
         ready.push(Actor::Agent);
@@ -146,7 +163,7 @@ fn ready(world: &mut World, producers: &[Producer]) -> Vec<Actor> {
     let left = producers
         .iter()
         .enumerate()
-        .filter(|(_, producer)| producer.left > 0);
+        .filter(|(_, producer)| !producer.is_done());
     ready.extend(left.map(|(index, _)| Actor::Producer(index)));
     ready
 }

@@ -6,7 +6,8 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::event::{MessageId, Op, Status};
@@ -130,7 +131,7 @@ pub enum Outcome {
 }
 
 /// How a scripted model finishes, other than by stopping or calling tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinishKind {
     /// At the ceiling of tokens.
@@ -142,7 +143,7 @@ pub enum FinishKind {
 }
 
 /// A tool call of a scripted model.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedCall {
     /// Identity of the call.
@@ -152,7 +153,7 @@ pub struct ScriptedCall {
 }
 
 /// Whether a scripted call may overlap others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// It may not.
@@ -179,7 +180,7 @@ impl Mode {
 }
 
 /// An observer that acts once, in the midst of the first publication that matches.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reaction {
     /// When.
@@ -190,7 +191,7 @@ pub struct Reaction {
 }
 
 /// The publication that an observer waits for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Trigger {
     /// A durable event of that type.
@@ -200,7 +201,7 @@ pub enum Trigger {
 }
 
 /// See [`Trigger::Durable`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DurableTrigger {
     /// The type on the wire.
@@ -208,19 +209,21 @@ pub struct DurableTrigger {
 }
 
 /// See [`Trigger::Live`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LiveTrigger {
     /// Its kind.
     pub live: LiveKind,
     /// Only for this message, where one is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<MessageId>,
     /// Only for this status, where one is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
 }
 
 /// The kinds of live events that schedules speak of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the names of the live events")]
 pub enum LiveKind {

@@ -27,12 +27,15 @@ mod replay;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use exhaustive::Exhaustive;
 pub use random::{Random, Seed};
 pub use replay::{Divergence, Lenient, Replay};
 
 /// A place where more than one continuation is legal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ChoicePoint {
     /// Who acts next. 0 is the agent itself, as long as it can move.
     Next,
