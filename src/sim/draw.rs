@@ -51,21 +51,7 @@ const LIVE: [(LiveKind, Option<Status>); 6] = [
 impl<C: Chooser> Draw<C> {
     /// A drawer that hands out no identity which the scenario uses.
     pub(super) fn new(chooser: C, scenario: &Scenario) -> Self {
-        let fixed = scenario
-            .producers
-            .iter()
-            .flatten()
-            .flat_map(|producer| &producer.ops);
-        let observed = scenario
-            .reactions
-            .iter()
-            .flatten()
-            .map(|reaction| &reaction.act);
-        let known = fixed
-            .chain(observed)
-            .filter_map(Op::message)
-            .cloned()
-            .collect();
+        let known = scenario.ops().filter_map(Op::message).cloned().collect();
         Self {
             chooser,
             known,

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::schedule::Reaction;
+use super::schedule::{Action, Reaction};
 use crate::event::Op;
 
 /// See the file's head.
@@ -46,9 +46,25 @@ pub struct Scenario {
     /// Who asks, and what. Drawn: `user`, `plugin` and `timer`, with none to six operations each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub producers: Option<Vec<Producer>>,
+    /// Acts that are made first, each until nothing moves; then the producers begin.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub script: Vec<Action>,
     /// What bounds the run.
     #[serde(skip_serializing_if = "Bounds::is_default")]
     pub bounds: Bounds,
+}
+
+impl Scenario {
+    /// Every operation that it fixes, in no order of time.
+    pub fn ops(&self) -> impl Iterator<Item = &Op> {
+        let produced = self.producers.iter().flatten().flat_map(|producer| &producer.ops);
+        let observed = self.reactions.iter().flatten().map(|reaction| &reaction.act);
+        let scripted = self.script.iter().filter_map(|action| match action {
+            Action::Op(op) => Some(op),
+            Action::Release { .. } => None,
+        });
+        produced.chain(observed).chain(scripted)
+    }
 }
 
 /// A concurrent task that asks one thing after another.

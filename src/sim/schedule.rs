@@ -2,12 +2,14 @@
 //!
 //! The JSON is the vocabulary of the golden schedules. Not here: running one.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::event::{MessageId, Op, Status};
@@ -271,23 +273,6 @@ impl<'de> Deserialize<'de> for Action {
 
 impl<'de> Deserialize<'de> for Outcome {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The members of an outcome; a shape has one of them, a tool's may have two.
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Members {
-            throw: Option<Arc<str>>,
-            wrap: Option<True>,
-            reject: Option<True>,
-            enter: Option<Vec<MessageId>>,
-            before: Option<Vec<MessageId>>,
-            after: Option<Vec<MessageId>>,
-            chunk: Option<Arc<str>>,
-            finish: Option<FinishKind>,
-            tools: Option<Vec<ScriptedCall>>,
-            contexts: Option<Vec<MessageId>>,
-            concludes: Option<bool>,
-            retry: Option<True>,
-        }
         let members = Members::deserialize(deserializer)?;
         let gives = (members.contexts.is_some() || members.concludes.is_some()).then(|| {
             let concludes = members.concludes.unwrap_or(false);
@@ -321,8 +306,120 @@ impl<'de> Deserialize<'de> for Outcome {
     }
 }
 
+impl Serialize for Action {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Op(op) => op.serialize(serializer),
+            Self::Release { gate, outcome } => {
+                let mut map = serializer.serialize_map(Some(3))?;
+                map.serialize_entry("op", "release")?;
+                map.serialize_entry("gate", &gate.name())?;
+                map.serialize_entry("do", outcome)?;
+                map.end()
+            }
+        }
+    }
+}
+
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = Members::default();
+        match self.clone() {
+            Self::Calm => {}
+            Self::Throw(words) => members.throw = Some(words),
+            Self::Wrap => members.wrap = Some(True),
+            Self::Reject => members.reject = Some(True),
+            Self::Enter(ids) => members.enter = Some(ids),
+            Self::Before(ids) => members.before = Some(ids),
+            Self::After(ids) => members.after = Some(ids),
+            Self::Chunk(text) => members.chunk = Some(text),
+            Self::Finish(kind) => members.finish = Some(kind),
+            Self::Calls(calls) => members.tools = Some(calls),
+            Self::Gives { contexts, concludes } => {
+                members.contexts = Some(contexts);
+                members.concludes = Some(concludes);
+            }
+            Self::Retry => members.retry = Some(True),
+        }
+        members.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Action {
+    fn schema_name() -> Cow<'static, str> {
+        "Action".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let op = generator.subschema_for::<Op>();
+        let outcome = generator.subschema_for::<Members>();
+        json_schema!({ "anyOf": [op, {
+            "type": "object",
+            "properties": {
+                "op": { "const": "release" },
+                "gate": {
+                    "type": "string",
+                    "description": "NAME:in, NAME:out, model, tool:CALLID, request-error, \
+                                    turn-stopping or maintenance",
+                },
+                "do": outcome,
+            },
+            "required": ["op", "gate", "do"],
+            "additionalProperties": false,
+        }] })
+    }
+}
+
+/// The members of an outcome on the wire; each outcome has one of them, a tool's may have two.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Outcome")]
+struct Members {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    throw: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wrap: Option<True>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reject: Option<True>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enter: Option<Vec<MessageId>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<Vec<MessageId>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<Vec<MessageId>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunk: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finish: Option<FinishKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Vec<ScriptedCall>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contexts: Option<Vec<MessageId>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concludes: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry: Option<True>,
+}
+
 /// The literal `true`.
+#[derive(Clone, Copy)]
 struct True;
+
+impl Serialize for True {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(true)
+    }
+}
+
+impl JsonSchema for True {
+    fn schema_name() -> Cow<'static, str> {
+        "True".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "const": true })
+    }
+}
 
 impl<'de> Deserialize<'de> for True {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -121,6 +121,15 @@ impl World {
         self.take_records()
     }
 
+    /// Makes one act of a script and lets everything run until nothing moves.
+    pub fn follow(&mut self, action: &Action) {
+        match action {
+            Action::Op(op) => self.ask(&"script".into(), op),
+            Action::Release { gate, outcome } => self.let_go(gate, outcome.clone()),
+        }
+        while self.advance() {}
+    }
+
     /// A producer of that name asks; nothing runs but the region of its operation.
     pub fn ask(&mut self, by: &Arc<str>, op: &Op) {
         self.stage.record(Record::Act {
