@@ -2,6 +2,8 @@
 //!
 //! Not here: what the reference derives (`repairs`).
 
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
 use std::collections::BTreeSet;
 
 use prestep::agent::inbox::Inbox;

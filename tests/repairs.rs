@@ -2,6 +2,8 @@
 //!
 //! Not here: whole schedules over a repaired log; the conformance tests run those.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
 use prestep::agent::inbox::Inbox;
 use prestep::agent::projection::consumed::consumed_work;
 use prestep::agent::projection::history::surface;

@@ -36,10 +36,13 @@ enum Format {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Runs golden schedules on the built-in system and compares every observation.
+    #[command(after_help = "Example: prestep conform tests/golden/named.jsonl")]
     Conform(conform::Arguments),
     /// Runs one schedule drawn from a seed and shows it as a timeline.
+    #[command(after_help = "Example: prestep run --seed 7")]
     Run(run::Arguments),
     /// Lists every event and its members, generated from the types.
+    #[command(after_help = "Example: prestep catalog --schema")]
     Catalog(catalog::Arguments),
 }
 
@@ -83,7 +86,21 @@ fn print(text: &str) {
 
 /// Writes a complaint: a sentence on standard error.
 fn complain(sentence: &str) {
+    let sentence = one_line(sentence);
     drop(writeln!(io::stderr().lock(), "prestep: {sentence}"));
+}
+
+/// The text on one line: names in foreign files may hold line feeds and what steers a terminal.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() {
+            line.extend(letter.escape_default());
+        } else {
+            line.push(letter);
+        }
+    }
+    line
 }
 
 /// Writes a result as one JSON document.

@@ -270,14 +270,14 @@ impl Core {
             (At::Closed(after), End::Continued) => self.after_turn(host, after),
             (At::Tooling(run), End::Continued) => self.schedule(host, run),
             (At::Assembling { batch }, End::Assembled(result)) => {
-                self.assembled(host, batch, result)
+                self.assembled(host, batch, result);
             }
             (At::Deciding { .. }, End::Decided(result)) => self.decided(host, result),
             (At::Requesting, End::Requested(result)) => self.requested(host, result),
             (At::Streaming(attempt), End::Chunk(chunk)) => self.chunk(host, attempt, chunk),
             (At::Streaming(attempt), End::Streamed(result)) => self.streamed(host, attempt, result),
             (At::Recovering(failure), End::Recovered(result)) => {
-                self.recovered(host, failure, result);
+                self.recovered(host, failure, &result);
             }
             (At::Tooling(run), End::Prepared(index, result)) => {
                 self.prepared(host, run, index, result);

@@ -125,7 +125,7 @@ impl Agent {
         let mut state = self.0.state.borrow_mut();
         let State { machine, host } = &mut *state;
         // Only ends of open points are ever polled.
-        drop(machine.end(host, end));
+        let _ = machine.end(host, end);
         drop(state);
         self.after_region();
     }
