@@ -418,6 +418,18 @@ fn a_seed_that_cannot_be_continued() {
 }
 
 #[test]
+fn a_seed_that_holds_the_last_turn_number_is_judged() {
+    let start = json!({ "type": "turn/start", "seq": 0, "time": 0, "data": { "turn": u32::MAX } });
+    let line = changed(|schedule| schedule["seed"] = json!([start]));
+    let (_, called) = with_second_line(line);
+    assert!(
+        called.out.ends_with("2 passed, 1 failed\n"),
+        "{}",
+        called.out
+    );
+}
+
+#[test]
 fn a_name_that_would_break_the_line_is_shown_on_one() {
     let line = changed(|schedule| {
         schedule["name"] = json!("two\nlines\u{1b}[31m");
