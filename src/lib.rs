@@ -8,3 +8,8 @@ pub mod agent;
 pub mod event;
 pub mod report;
 pub mod sim;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
