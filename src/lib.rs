@@ -10,3 +10,8 @@ pub mod report;
 pub mod rules;
 pub mod sim;
 pub mod trace;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

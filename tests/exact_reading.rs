@@ -2,6 +2,8 @@
 //!
 //! Not here: what the types mean; how single types read (unit tests beside them).
 
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
 mod lines;
 
 use std::collections::{BTreeMap, BTreeSet};

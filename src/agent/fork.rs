@@ -93,9 +93,9 @@ fn open_turn(log: &[Event]) -> Option<(usize, Turn)> {
     last.flatten()
 }
 
-/// Where the fold of a session's inbox starts: after the inherited prefix in versions 0 and 1, whose
-/// header names its length; at the first event in later ones, whose forks cancel on the log what
-/// they do not take over. A header without version is read as version 0.
+/// Where the fold of a session's inbox starts: after the inherited prefix in versions 0 and 1,
+/// whose header names its length; at the first event in later ones, whose forks cancel on the log
+/// what they do not take over. A header without version is read as version 0.
 #[must_use]
 pub fn fold_origin(header: &Header) -> Seq {
     match header.version {

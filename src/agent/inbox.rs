@@ -30,7 +30,10 @@ pub struct AlreadyPending {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Misfit {
     /// It starts or ends beyond its list.
-    #[error("splice of {} at {start}, {removed} removed, does not fit a list of {length}", target.as_str())]
+    #[error(
+        "splice of {} at {start}, {removed} removed, does not fit a list of {length}",
+        target.as_str()
+    )]
     OutOfRange {
         /// The list.
         target: Target,

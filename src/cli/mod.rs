@@ -44,18 +44,25 @@ enum Format {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Runs golden schedules on the built-in system and compares every observation.
+    #[command(after_help = "Example: prestep conform tests/golden/named.jsonl")]
     Conform(conform::Arguments),
     /// Runs one schedule drawn from a seed and shows it as a timeline.
+    #[command(after_help = "Example: prestep run --seed 7")]
     Run(run::Arguments),
     /// Runs many schedules drawn at random, every rule on.
+    #[command(after_help = "Example: prestep fuzz --seeds 0..1000")]
     Fuzz(fuzz::Arguments),
     /// Runs saved traces again: the same events, the same verdict.
+    #[command(after_help = "Example: prestep replay traces/regressions/tool-fails.jsonl")]
     Replay(replay::Arguments),
     /// Finds a shorter schedule with the same violation.
+    #[command(after_help = "Example: prestep shrink found.jsonl --out shorter.jsonl")]
     Shrink(shrink::Arguments),
     /// Lists the rules, or shows one with its examples.
+    #[command(after_help = "Example: prestep rules turns-never-overlap")]
     Rules(rules::Arguments),
     /// Lists every event and its members, generated from the types.
+    #[command(after_help = "Example: prestep catalog --schema")]
     Catalog(catalog::Arguments),
 }
 
@@ -106,6 +113,7 @@ fn print(text: &str) {
 
 /// Writes a complaint: a sentence on standard error.
 fn complain(sentence: &str) {
+    let sentence = one_line(sentence);
     drop(writeln!(io::stderr().lock(), "prestep: {sentence}"));
 }
 
@@ -118,6 +126,19 @@ fn scenario(path: Option<&Path>) -> Result<Scenario, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{file}: cannot be read: {error}"))?;
     serde_json::from_str(&text).map_err(|error| format!("{file}: is no scenario: {error}"))
+}
+
+/// The text on one line: names in foreign files may hold line feeds and what steers a terminal.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() {
+            line.extend(letter.escape_default());
+        } else {
+            line.push(letter);
+        }
+    }
+    line
 }
 
 /// Writes a result as one JSON document.

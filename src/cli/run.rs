@@ -1,4 +1,6 @@
 //! `prestep run`: one run drawn from a seed, as a timeline.
+//!
+//! Not here: running (`sim::run`) and drawing the timeline (`report::timeline`).
 
 use std::path::PathBuf;
 
@@ -13,7 +15,6 @@ use prestep::trace::Trace;
 
 use super::{Exit, Format, complain, print, print_json};
 
-/// Example: prestep run --seed 7
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The seed that the schedule is drawn from: a decimal number, or 0x and hexadecimal digits.

@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 
 use crate::event::{
-    Answer, Body, ChunkKind, EndReason, Event, Failure, Finish, InboxSpliced, Lists, Live, Message,
-    MessageId, Op, Record, Refused, Returned, Status, Step, Target, Turn,
+    Answer, Body, CancelCause, ChunkKind, EndReason, Event, Failure, Finish, InboxSpliced, Lists,
+    Live, Message, MessageId, Op, Record, Refused, Returned, Source, Status, Step, Target, Turn,
 };
 
 /// Renders records, one line each, in four columns: turn and step, who, what, both lists. The lists
@@ -191,7 +191,7 @@ fn durable(event: &Event) -> String {
         Body::ToolCall(called) => format!("tool/call {}", called.call_id),
         Body::ToolResult(answered) => {
             let call = match &answered.message.source {
-                crate::event::Source::Tool { call_id, .. } => call_id.as_str(),
+                Source::Tool { call_id, .. } => call_id.as_str(),
                 _ => "?",
             };
             let error = answered
@@ -231,9 +231,19 @@ fn describe_end(reason: &EndReason) -> String {
         EndReason::Blocked => "blocked".into(),
         EndReason::MaxTokens => "max-tokens".into(),
         EndReason::Interrupted => "interrupted".into(),
-        EndReason::Aborted { reason } => format!("aborted ({:?})", reason.cause).to_lowercase(),
+        EndReason::Aborted { reason } => format!("aborted ({})", describe_cause(&reason.cause)),
         EndReason::Error { error } => format!("error ({})", words(error)),
         EndReason::Other(reason) => reason.to_string(),
+    }
+}
+
+fn describe_cause(cause: &CancelCause) -> String {
+    match cause {
+        CancelCause::User => "user".into(),
+        CancelCause::Parent => "parent".into(),
+        CancelCause::Hook { reason } => format!("hook: {reason}"),
+        CancelCause::Disposed => "disposed".into(),
+        CancelCause::Legacy => "legacy".into(),
     }
 }
 
@@ -327,7 +337,7 @@ fn describe_op(op: &Op) -> String {
             } else {
                 ""
             };
-            format!("{name} ({cause:?}){keep}").to_lowercase()
+            format!("{name} ({}){keep}", describe_cause(cause))
         }
         Op::Clear | Op::Maintenance | Op::WhenIdle | Op::Dispose => name.into(),
     }

@@ -1,8 +1,8 @@
 //! The rules: each one checkable sentence, an automaton fed one fact at a time.
 //!
-//! A rule keeps what it needs of the facts so far, in memory bounded by what is open; what all rules
-//! need is folded once, in [`Situation`]. A violation is a value with its witnesses. [`Judge`] is
-//! all rules together: `Clone + Eq + Hash`, so that it can be part of a model's state.
+//! A rule keeps what it needs of the facts so far, in memory bounded by what is open; what all
+//! rules need is folded once, in [`Situation`]. A violation is a value with its witnesses.
+//! [`Judge`] is all rules together: `Clone + Eq + Hash`, so it can be part of a model's state.
 //!
 //! | folder | rules about |
 //! | --- | --- |
@@ -15,11 +15,11 @@
 //!
 //! ```
 //! use prestep::rules::{Judge, RULES, Verdict};
-//! use prestep::rules::example::{turn_end, turn_start};
+//! use prestep::rules::example::{numbered, turn_end, turn_start};
 //!
 //! let mut judge = Judge::default();
 //! let mut verdict = Verdict::new(RULES.len());
-//! for record in [turn_start(1), turn_end(1, "completed"), turn_start(3)] {
+//! for record in numbered(vec![turn_start(1), turn_end(1, "completed"), turn_start(3)]) {
 //!     judge.feed_record(&record, &mut verdict);
 //! }
 //! let broken: Vec<_> = verdict.violations.iter().map(|found| found.rule.about().name).collect();

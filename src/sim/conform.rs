@@ -6,7 +6,8 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -27,6 +28,7 @@ pub struct Golden {
     listeners: Vec<Arc<str>>,
     #[serde(rename = "maxParallel")]
     parallel_calls_max: Option<NonZeroUsize>,
+    #[serde(default, deserialize_with = "numbered_events")]
     seed: Option<Vec<Event>>,
     /// Where a resumed log was cut before it was repaired; told for the reader.
     #[allow(
@@ -34,8 +36,9 @@ pub struct Golden {
         reason = "a member of the format that the comparison has no use for"
     )]
     crashed: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "numbered_reactions")]
     reactions: Vec<Reaction>,
+    #[serde(deserialize_with = "numbered_actions")]
     actions: Vec<Action>,
     observations: Vec<Vec<Value>>,
     end: Value,
@@ -232,4 +235,33 @@ fn describe(action: &Action) -> String {
         Action::Op(op) => op.name().into(),
         Action::Release { gate, .. } => format!("release {}", gate.name()),
     }
+}
+
+fn numbered_actions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Action>, D::Error> {
+    numbered("action", deserializer)
+}
+
+fn numbered_reactions<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Reaction>, D::Error> {
+    numbered("reaction", deserializer)
+}
+
+fn numbered_events<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<Event>>, D::Error> {
+    numbered("seed event", deserializer).map(Some)
+}
+
+/// Reads a list; the error of a member says which one it is, from 1.
+fn numbered<'de, D, T>(what: &str, deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let values = Vec::<Value>::deserialize(deserializer)?;
+    let read = |(place, value): (usize, Value)| {
+        T::deserialize(value).map_err(|error| D::Error::custom(format!("{what} {place}: {error}")))
+    };
+    (1..).zip(values).map(read).collect()
 }

@@ -103,7 +103,10 @@ pub fn run<C: Chooser>(chooser: C, scenario: &Scenario) -> Run {
         .map(Asking::from)
         .collect();
     let mut world = World::new(&setting);
-    scenario.script.iter().for_each(|action| world.follow(action));
+    scenario
+        .script
+        .iter()
+        .for_each(|action| world.follow(action));
     let mut moves = Vec::new();
     let limit = usize::try_from(scenario.bounds.moves_max).unwrap_or(usize::MAX);
     while moves.len() < limit {

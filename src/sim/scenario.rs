@@ -57,8 +57,16 @@ pub struct Scenario {
 impl Scenario {
     /// Every operation that it fixes, in no order of time.
     pub fn ops(&self) -> impl Iterator<Item = &Op> {
-        let produced = self.producers.iter().flatten().flat_map(|producer| &producer.ops);
-        let observed = self.reactions.iter().flatten().map(|reaction| &reaction.act);
+        let produced = self
+            .producers
+            .iter()
+            .flatten()
+            .flat_map(|producer| &producer.ops);
+        let observed = self
+            .reactions
+            .iter()
+            .flatten()
+            .map(|reaction| &reaction.act);
         let scripted = self.script.iter().filter_map(|action| match action {
             Action::Op(op) => Some(op),
             Action::Release { .. } => None,

@@ -335,7 +335,10 @@ impl Serialize for Outcome {
             Self::Chunk(text) => members.chunk = Some(text),
             Self::Finish(kind) => members.finish = Some(kind),
             Self::Calls(calls) => members.tools = Some(calls),
-            Self::Gives { contexts, concludes } => {
+            Self::Gives {
+                contexts,
+                concludes,
+            } => {
                 members.contexts = Some(contexts);
                 members.concludes = Some(concludes);
             }

@@ -13,8 +13,8 @@
 //!          | "count" | "trigger"
 //! ```
 //!
-//! A place is the number of a record, from 0. The choices and the scenario are the truth of the run;
-//! records and verdict are what they led to when the trace was saved. Not here: running it again.
+//! A place is the number of a record, from 0. The choices and the scenario are the truth of the
+//! run; records and verdict are what they led to when the trace was saved. Not here: running it.
 
 use std::fs;
 use std::io::{self, Write};

@@ -198,7 +198,7 @@ impl Core {
         &mut self,
         host: &mut H,
         failure: Failure,
-        result: Result<Recovery, Failure>,
+        result: &Result<Recovery, Failure>,
     ) {
         match result {
             _ if self.is_aborted() => self.close_step(host, Ok(None)),

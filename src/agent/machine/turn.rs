@@ -68,7 +68,8 @@ impl Core {
         }
         self.step = 0;
         self.ended = None;
-        let turn = self.last_turn + 1;
+        // A log that is continued may hold any number, the last one too.
+        let turn = self.last_turn.saturating_add(1);
         let opening = Body::TurnStart(TurnStarted {
             turn,
             extra: Extra::NONE,

@@ -18,18 +18,18 @@
 //!     fn stream(&self, _: ModelRequest) -> ChunkStream {
 //!         let text = ChunkKind::TextDelta { index: 0, text: "hello".into() };
 //!         let finish = ChunkKind::Finish { reason: Finish::Stop };
-//!         Box::pin(tokio_stream([text, finish].map(|kind| Ok(kind.into()))))
+//!         Box::pin(Said([text, finish].map(Into::into).into()))
 //!     }
 //! }
-//! # fn tokio_stream<T: Unpin + 'static, const N: usize>(items: [T; N]) -> impl futures_core::Stream<Item = T> {
-//! #     struct Items<T>(std::collections::VecDeque<T>);
-//! #     impl<T: Unpin> futures_core::Stream for Items<T> {
-//! #         type Item = T;
-//! #         fn poll_next(mut self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> std::task::Poll<Option<T>> {
-//! #             std::task::Poll::Ready(self.0.pop_front())
-//! #         }
+//!
+//! # use std::{collections::VecDeque, pin::Pin, task::{Context, Poll}};
+//! # use prestep::event::{Chunk, Failure};
+//! # struct Said(VecDeque<Chunk>);
+//! # impl futures_core::Stream for Said {
+//! #     type Item = Result<Chunk, Failure>;
+//! #     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+//! #         Poll::Ready(self.0.pop_front().map(Ok))
 //! #     }
-//! #     Items(items.into())
 //! # }
 //!
 //! let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -41,8 +41,8 @@
 //!         () = agent.when_idle() => {}
 //!     }
 //! });
-//! let kinds: Vec<String> = agent.read(|events| events.iter().map(|e| e.body.kind().into()).collect());
-//! assert_eq!(kinds.last().map(String::as_str), Some("turn/end"));
+//! let last = agent.read(|events| events.last().map(|event| event.body.kind().to_string()));
+//! assert_eq!(last.as_deref(), Some("turn/end"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -1,4 +1,4 @@
-//! Events about a session as a whole: its title, its permissions, its models, what people say of it.
+//! Events about a session as a whole: title, permissions, models, what people say of it.
 //!
 //! Not here: what binds them (rules); the plugins themselves (agent).
 
