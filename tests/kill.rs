@@ -5,25 +5,32 @@
 //! acknowledgements that nobody can foresee, while it goes on appending. Not here: the loss of
 //! power, which no test can make.
 
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use prestep::agent::log::file::{FileLog, Opened, read};
-use prestep::agent::log::{Recovery, SessionLog};
-use prestep::event::{Body, Header, Seq, Surface, UserMessage, UserSaid};
+use prestep::agent::log::{Recovery, SessionLog, Storage};
+use prestep::event::{Body, Event, Header, Seq, Surface, UserMessage, UserSaid};
 
-/// Names the file to the child; without it the child does nothing.
+/// Names the file to the child that appends; without it that child does nothing.
 const FILE: &str = "PRESTEP_KILL_TEST_FILE";
+
+/// Names the file to the child that appends one batch; without it that child does nothing.
+const GIANT_FILE: &str = "PRESTEP_KILL_TEST_GIANT_FILE";
 
 /// What the child says before the number of events that are committed.
 const COMMITTED: &str = "committed: ";
 
-const FILES_PER_FORM: u64 = 6;
-const KILLS_PER_FILE: u64 = 18;
+const FILES_PER_FORM: u64 = 9;
+const KILLS_PER_FILE: u64 = 12;
+
+/// Letters of an event of the giant batch.
+const GIANT: usize = 12_000_000;
 
 /// Acknowledgements that are awaited before a kill.
-const PATIENCE: u64 = 12;
+const PATIENCE: u64 = 8;
 
 /// A number that looks drawn, the same for the same `n`.
 fn drawn(n: u64) -> u64 {
@@ -36,12 +43,16 @@ fn batch_length(first: Seq) -> u64 {
     1 + drawn(first) % 4
 }
 
-/// The event of a place; now and then a long one, so that a kill can fall into its write.
+/// The event of a place; now and then a long one.
 fn body(seq: Seq) -> Body {
     let length = match drawn(seq) % 8 {
-        0 => 150_000,
+        0 => 3_000,
         _ => 30,
     };
+    long_body(seq, length)
+}
+
+fn long_body(seq: Seq, length: usize) -> Body {
     let letter = char::from(b'a' + u8::try_from(seq % 26).unwrap());
     let text: String = std::iter::repeat_n(letter, length).collect();
     Body::UserMessage(UserSaid {
@@ -50,13 +61,27 @@ fn body(seq: Seq) -> Body {
     })
 }
 
+/// Two events that take long enough to write for a kill to fall between.
+fn giant_batch() -> Vec<Event> {
+    let event = |seq| Event {
+        seq,
+        time: 0,
+        body: long_body(seq, GIANT),
+    };
+    vec![event(0), event(1)]
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "how the parent tells its child which file; not part of any run"
+)]
+fn told(variable: &str) -> Option<String> {
+    std::env::var(variable).ok()
+}
+
 #[test]
 fn child_that_appends() {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "how the parent tells its child which file; not part of any run"
-    )]
-    let Ok(path) = std::env::var(FILE) else {
+    let Some(path) = told(FILE) else {
         return;
     };
     let Opened { log, events, .. } = FileLog::open(path).unwrap();
@@ -73,10 +98,19 @@ fn child_that_appends() {
     }
 }
 
-fn child(path: &Path) -> Child {
+#[test]
+fn child_that_appends_a_giant_batch() {
+    let Some(path) = told(GIANT_FILE) else {
+        return;
+    };
+    let mut log = FileLog::open(path).unwrap().log;
+    log.commit(&giant_batch()).unwrap();
+}
+
+fn child(name: &str, variable: &str, path: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["child_that_appends", "--exact", "--nocapture"])
-        .env(FILE, path)
+        .args([name, "--exact", "--nocapture"])
+        .env(variable, path)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()
@@ -85,7 +119,7 @@ fn child(path: &Path) -> Child {
 /// Runs a child, kills it after so many acknowledgements, and returns how many events it had
 /// acknowledged when it was dead.
 fn acknowledged_before_kill(path: &Path, patience: u64) -> u64 {
-    let mut child = child(path);
+    let mut child = child("child_that_appends", FILE, path);
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut said = String::new();
     let mut acknowledged = 0;
@@ -157,4 +191,35 @@ fn plain_files_survive_kills() {
 #[test]
 fn compressed_files_survive_kills() {
     survives_kills_in_form("jsonl.zst");
+}
+
+/// Kills a child as soon as its file grows, which is mostly in the middle of its write.
+fn killed_while_writing(path: &Path) {
+    let length = || fs::metadata(path).unwrap().len();
+    let before = length();
+    let mut child = child("child_that_appends_a_giant_batch", GIANT_FILE, path);
+    while length() == before {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_batch_whose_write_is_killed_is_there_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    for kill in 0..4 {
+        let path = folder.path().join(format!("{kill}.jsonl"));
+        drop(FileLog::create(&path, &Header::default()).unwrap());
+        let header = fs::metadata(&path).unwrap().len();
+        killed_while_writing(&path);
+        let opened = FileLog::open(&path).unwrap();
+        println!("a kill while writing: {}", opened.recovered);
+        match opened.recovered {
+            Recovery::Clean => assert_eq!(opened.events, giant_batch()),
+            _ => assert_eq!(fs::metadata(&path).unwrap().len(), header),
+        }
+    }
 }

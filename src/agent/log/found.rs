@@ -98,7 +98,7 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// It was to be created, and its header could not be stored; the file is empty or not there.
+    /// It was to be created, and its header could not be stored.
     #[error("{}: no header: {error}", path.display())]
     Header {
         /// The file.
