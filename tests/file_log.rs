@@ -3,6 +3,8 @@
 //!
 //! Not here: real crashes (`kill`), single forms of files (the unit tests of the log).
 
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,9 +27,9 @@ fn names() -> impl Strategy<Value = &'static str> {
     select(vec!["a.jsonl", "a.jsonl.zstd"])
 }
 
-fn said(text: &String) -> Body {
+fn said(text: &str) -> Body {
     Body::UserMessage(UserSaid {
-        message: UserMessage::text("m", text.as_str()),
+        message: UserMessage::text("m", text),
         surface: Surface::append(),
     })
 }
@@ -62,7 +64,8 @@ impl Written {
         };
         let mut boundaries = vec![Boundary::default(), boundary(0)];
         for (time, batch) in (0..).zip(batches) {
-            log.commit(time, batch.iter().map(said).collect()).unwrap();
+            log.commit(time, batch.iter().map(|text| said(text)).collect())
+                .unwrap();
             boundaries.push(boundary(log.events().len()));
         }
         Self {

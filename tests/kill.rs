@@ -5,6 +5,8 @@
 //! acknowledgements that nobody can foresee, while it goes on appending. Not here: the loss of
 //! power, which no test can make.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};

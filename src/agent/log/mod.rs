@@ -69,8 +69,8 @@ pub enum StorageError {
         /// The place that the event has.
         found: Seq,
     },
-    /// What is to be written would not be read back: it nests too deep, or is an event whose type is
-    /// that of another kind of line.
+    /// What is to be written would not be read back: it nests too deep, or it is an event with the
+    /// type of another kind of line.
     #[error("{what} would not be read back")]
     Unreadable {
         /// `event` and its place, or `the header`.
