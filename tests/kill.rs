@@ -1,0 +1,227 @@
+//! The file log survives real kills: of what a child process acknowledged nothing is lost, and the
+//! file opens and goes on every time.
+//!
+//! The child is this program again, running [`child_that_appends`]. It is killed after a number of
+//! acknowledgements that nobody can foresee, while it goes on appending. Not here: the loss of
+//! power, which no test can make.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use prestep::agent::log::file::{FileLog, Opened, read};
+use prestep::agent::log::{Recovery, SessionLog, Storage};
+use prestep::event::{Body, Event, Header, Seq, Surface, UserMessage, UserSaid};
+
+/// Names the file to the child that appends; without it that child does nothing.
+const FILE: &str = "PRESTEP_KILL_TEST_FILE";
+
+/// Names the file to the child that appends one batch; without it that child does nothing.
+const GIANT_FILE: &str = "PRESTEP_KILL_TEST_GIANT_FILE";
+
+/// What the child says before the number of events that are committed.
+const COMMITTED: &str = "committed: ";
+
+const FILES_PER_FORM: u64 = 9;
+const KILLS_PER_FILE: u64 = 12;
+
+/// Letters of an event of the giant batch.
+const GIANT: usize = 12_000_000;
+
+/// Acknowledgements that are awaited before a kill.
+const PATIENCE: u64 = 8;
+
+/// A number that looks drawn, the same for the same `n`.
+fn drawn(n: u64) -> u64 {
+    let mixed = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32
+}
+
+/// How many events the batch has that begins at this place.
+fn batch_length(first: Seq) -> u64 {
+    1 + drawn(first) % 4
+}
+
+/// The event of a place; now and then a long one.
+fn body(seq: Seq) -> Body {
+    let length = match drawn(seq) % 8 {
+        0 => 3_000,
+        _ => 30,
+    };
+    long_body(seq, length)
+}
+
+fn long_body(seq: Seq, length: usize) -> Body {
+    let letter = char::from(b'a' + u8::try_from(seq % 26).unwrap());
+    let text: String = std::iter::repeat_n(letter, length).collect();
+    Body::UserMessage(UserSaid {
+        message: UserMessage::text(format!("m{seq}"), text),
+        surface: Surface::append(),
+    })
+}
+
+/// Two events that take long enough to write for a kill to fall between.
+fn giant_batch() -> Vec<Event> {
+    let event = |seq| Event {
+        seq,
+        time: 0,
+        body: long_body(seq, GIANT),
+    };
+    vec![event(0), event(1)]
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "how the parent tells its child which file; not part of any run"
+)]
+fn told(variable: &str) -> Option<String> {
+    std::env::var(variable).ok()
+}
+
+#[test]
+fn child_that_appends() {
+    let Some(path) = told(FILE) else {
+        return;
+    };
+    let Opened { log, events, .. } = FileLog::open(path).unwrap();
+    let mut log = SessionLog::resume(log, events).unwrap();
+    let mut out = io::stdout();
+    loop {
+        let first = log.next_seq();
+        let places = first..first + batch_length(first);
+        log.commit(first, places.map(body).collect()).unwrap();
+        // The parent may be gone; then there is nobody to append for.
+        if writeln!(out, "\n{COMMITTED}{}", log.next_seq()).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn child_that_appends_a_giant_batch() {
+    let Some(path) = told(GIANT_FILE) else {
+        return;
+    };
+    let mut log = FileLog::open(path).unwrap().log;
+    log.commit(&giant_batch()).unwrap();
+}
+
+fn child(name: &str, variable: &str, path: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .env(variable, path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Runs a child, kills it after so many acknowledgements, and returns how many events it had
+/// acknowledged when it was dead.
+fn acknowledged_before_kill(path: &Path, patience: u64) -> u64 {
+    let mut child = child("child_that_appends", FILE, path);
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    let mut acknowledged = 0;
+    while acknowledged < patience {
+        assert_ne!(out.read_line(&mut said).unwrap(), 0, "died early: {said}");
+        acknowledged = said.matches(COMMITTED).count() as u64;
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    out.read_to_string(&mut said).unwrap();
+    let mut numbers = said.lines().filter_map(|line| line.strip_prefix(COMMITTED));
+    numbers.next_back().unwrap().parse().unwrap()
+}
+
+/// The places after which batches end, from 0 to `last`; `last` must be one.
+fn ends_a_batch(last: Seq) -> bool {
+    let mut place = 0;
+    while place < last {
+        place += batch_length(place);
+    }
+    place == last
+}
+
+/// Reads the file as the kill left it; says what is torn.
+fn check(path: &Path, acknowledged: u64) -> Recovery {
+    let contents = read(path).unwrap();
+    let events = contents.events;
+    let length = events.len() as u64;
+    assert!(length >= acknowledged, "{length} of {acknowledged} left");
+    assert!(ends_a_batch(length), "half a batch of {length} events");
+    for (seq, event) in (0..).zip(events) {
+        assert_eq!(event.seq, seq);
+        assert_eq!(event.body, body(seq));
+    }
+    contents.recovered
+}
+
+/// Kills many children that append to one file, one after the other; gives what was torn.
+fn survives_kills(path: &Path, seed: u64) -> Vec<Recovery> {
+    drop(FileLog::create(path, &Header::default()).unwrap());
+    let kills = (0..KILLS_PER_FILE).map(|kill| {
+        let patience = 1 + drawn(seed + kill) % PATIENCE;
+        let acknowledged = acknowledged_before_kill(path, patience);
+        check(path, acknowledged)
+    });
+    let recovered: Vec<_> = kills.collect();
+    let opened = FileLog::open(path).unwrap();
+    assert_eq!(Some(&opened.recovered), recovered.last());
+    recovered
+}
+
+fn survives_kills_in_form(end: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |nth: u64| -> PathBuf { folder.path().join(format!("{nth}.{end}")) };
+    let files = 0..FILES_PER_FORM;
+    let recovered: Vec<_> = files
+        .flat_map(|nth| survives_kills(&path(nth), nth * KILLS_PER_FILE))
+        .collect();
+    let torn = recovered.iter().filter(|left| **left != Recovery::Clean);
+    let torn: Vec<_> = torn.map(ToString::to_string).collect();
+    println!("{} kills; torn: {torn:#?}", recovered.len());
+}
+
+#[test]
+fn plain_files_survive_kills() {
+    survives_kills_in_form("jsonl");
+}
+
+#[test]
+fn compressed_files_survive_kills() {
+    survives_kills_in_form("jsonl.zst");
+}
+
+/// Kills a child as soon as its file grows, which is mostly in the middle of its write.
+fn killed_while_writing(path: &Path) {
+    let length = || fs::metadata(path).unwrap().len();
+    let before = length();
+    let mut child = child("child_that_appends_a_giant_batch", GIANT_FILE, path);
+    while length() == before {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_batch_whose_write_is_killed_is_there_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    for kill in 0..4 {
+        let path = folder.path().join(format!("{kill}.jsonl"));
+        drop(FileLog::create(&path, &Header::default()).unwrap());
+        let header = fs::metadata(&path).unwrap().len();
+        killed_while_writing(&path);
+        let opened = FileLog::open(&path).unwrap();
+        println!("a kill while writing: {}", opened.recovered);
+        match opened.recovered {
+            Recovery::Clean => assert_eq!(opened.events, giant_batch()),
+            _ => assert_eq!(fs::metadata(&path).unwrap().len(), header),
+        }
+    }
+}
