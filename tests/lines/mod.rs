@@ -2,6 +2,8 @@
 //!
 //! Not here: what they are tested for.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
