@@ -319,6 +319,29 @@ fn d16_while_disposal_converges_a_send_is_accepted_and_not_run() {
     bench.expect(["refused the agent is disposed"]);
 }
 
+#[test]
+fn d16_a_wake_starts_nothing_when_an_observer_of_its_insertion_disposes() {
+    let mut bench = Bench::new();
+    bench.on("inserted a", Op::Dispose);
+    bench.followup("a");
+    bench.expect([
+        "next-turn[0]+a",
+        "inserted a",
+        "next-turn[0]-1 canceled",
+        "discarded a",
+    ]);
+    assert!(bench.machine.is_disposed() && bench.machine.is_quiet());
+}
+
+#[test]
+fn d16_a_wake_starts_nothing_when_an_observer_of_its_splice_disposes() {
+    let mut bench = Bench::new();
+    bench.on("next-turn[0]+a", Op::Dispose);
+    bench.followup("a");
+    bench.expect_last(["discarded a"]);
+    assert!(bench.machine.is_disposed() && bench.machine.is_quiet());
+}
+
 /// The reference: the wake is latched, because the first cause is not `disposed`.
 #[test]
 fn d31_once_disposal_began_no_wake_is_latched_whatever_cancelled_before() {
