@@ -252,6 +252,20 @@ fn d29_an_owed_closing_keeps_the_reason_that_the_turn_had() {
     assert_eq!(bench.count("turn/end 1 aborted user"), 1);
 }
 
+#[test]
+fn d29_a_stop_while_an_owed_closing_is_published_opens_no_turn() {
+    let mut bench = Bench::new();
+    bench.refuse("turn/end", 1);
+    bench.turn("a");
+    bench.go_on();
+    bench.on("turn/end", cancel_keep());
+    bench.skip();
+    bench.followup("b");
+    bench.go_on();
+    bench.expect_last(["running", "turn/end 1 completed", "idle"]);
+    assert_eq!(bench.pending(), [vec!["b"], vec![]]);
+}
+
 /// The reference: the send is accepted, and the agent runs it.
 #[test]
 fn d16_a_send_after_disposal_is_refused() {
