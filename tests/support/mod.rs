@@ -2,7 +2,11 @@
 //!
 //! Not here: any expectation; the tests have those.
 
-#![allow(dead_code, reason = "each test binary speaks of its own part")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each test binary speaks of its own part"
+)]
 #![allow(clippy::panic, reason = "a test stops where its bench is misused")]
 
 mod minutes;
