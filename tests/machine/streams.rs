@@ -234,6 +234,19 @@ fn the_ceiling_of_tokens_ends_the_turn_so() {
 }
 
 #[test]
+fn the_ceiling_of_tokens_drops_the_calls_that_it_cut_off() {
+    let mut bench = streaming();
+    bench.say("hi");
+    bench.chunk(part_of("c1"));
+    bench.finish(Finish::MaxTokens);
+    bench.expect_last([
+        "assistant/chunk finish",
+        "assistant/message hi",
+        "step/end 1.1",
+    ]);
+}
+
+#[test]
 fn the_ceiling_of_tokens_sticks_over_a_later_completed_step() {
     let mut bench = streaming();
     bench.finish(Finish::MaxTokens);
