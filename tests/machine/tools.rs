@@ -236,3 +236,10 @@ fn a_stop_while_a_call_is_prepared_keeps_its_body_from_beginning() {
     bench.end(End::Prepared(0, Ok(())));
     bench.expect(NOT_DISPATCHED);
 }
+
+#[test]
+fn a_preparation_that_fails_because_of_the_stop_is_no_failure_of_the_scheduling() {
+    let mut bench = stopped_while_preparing();
+    bench.end(End::Prepared(0, Err(failure("stopped"))));
+    bench.expect(NOT_DISPATCHED);
+}

@@ -183,7 +183,8 @@ impl Core {
         let state = &mut run.calls[index].state;
         if let CallState::Preparing { called } = *state {
             *state = match result {
-                Ok(()) if self.is_aborted() => CallState::Done {
+                // A preparation that watches the signal fails because of the stop.
+                _ if self.is_aborted() => CallState::Done {
                     called,
                     outcome: Outcome::NotDispatched,
                 },
