@@ -243,3 +243,24 @@ fn a_preparation_that_fails_because_of_the_stop_is_no_failure_of_the_scheduling(
     bench.end(End::Prepared(0, Err(failure("stopped"))));
     bench.expect(NOT_DISPATCHED);
 }
+
+#[test]
+fn a_call_that_is_prepared_while_the_scheduling_fails_does_not_begin() {
+    let mut bench = Bench::new();
+    bench.refuse("tool/result c1", 1);
+    bench.followup("a");
+    bench.pass();
+    bench.calls(["c1", "c2"]);
+    bench.end(End::Prepared(0, Ok(())));
+    bench.go_on();
+    bench.end(End::Ran(0, Ok(ToolOutput::default())));
+    bench.skip();
+    bench.end(End::Prepared(1, Ok(())));
+    bench.expect([
+        "tool/result c1",
+        "tool/result c2 TOOL_OUTCOME_UNKNOWN",
+        "step/end 1.1",
+        "agent/error 1.1 log full",
+        "turn/end 1 error log full",
+    ]);
+}

@@ -188,7 +188,8 @@ impl Core {
                     called,
                     outcome: Outcome::NotDispatched,
                 },
-                Ok(()) => CallState::Running { called },
+                Ok(()) if run.failure.is_none() => CallState::Running { called },
+                Ok(()) => CallState::Lost { called },
                 Err(failure) => {
                     run.failure.get_or_insert(failure);
                     CallState::Lost { called }
