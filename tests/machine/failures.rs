@@ -2,7 +2,7 @@
 //!
 //! Not here: closings that are refused and tried again (`decisions`).
 
-use prestep::agent::machine::End;
+use prestep::agent::machine::{End, Limits, Origin};
 
 use crate::support::{Bench, enter, failure, imbalance, steer};
 
@@ -252,4 +252,21 @@ fn an_end_that_nobody_waits_for_changes_nothing() {
     let refused = bench.machine.end(&mut bench.host, End::Stopped(Ok(())));
     assert!(refused.is_err());
     assert_eq!(bench, before);
+}
+
+#[test]
+fn when_no_turn_number_is_left_the_message_stays_queued() {
+    let origin = Origin {
+        last_turn: u32::MAX,
+        ..Origin::default()
+    };
+    let mut bench = Bench::resumed(origin, Limits::default());
+    bench.followup("a");
+    bench.go_on();
+    bench.expect_last([
+        "running",
+        "agent/error 4294967295.0 no turn number is left",
+        "idle",
+    ]);
+    assert_eq!(bench.pending(), [vec!["a"], vec![]]);
 }

@@ -84,7 +84,8 @@ impl Core {
         if self.is_aborted() {
             return Ok(false);
         }
-        let turn = self.last_turn + 1;
+        let none_left = || Failure::coded("no turn number is left", "TURNS_EXHAUSTED");
+        let turn = self.last_turn.checked_add(1).ok_or_else(none_left)?;
         let opening = Body::TurnStart(TurnStarted {
             turn,
             extra: Extra::NONE,
