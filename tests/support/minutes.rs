@@ -26,6 +26,11 @@ impl Minutes {
         self.refusals.extend(refusals);
     }
 
+    /// The log refuses nothing any more.
+    pub(crate) fn accept_all(&mut self) {
+        self.refusals.clear();
+    }
+
     pub(crate) fn on(&mut self, beginning: &str, op: Op) {
         self.reactions.push((beginning.to_owned(), op));
     }
