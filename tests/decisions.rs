@@ -5,6 +5,8 @@
 //! `golden/better.jsonl` the same schedules with ours. D-18 and D-17 hold by type: a doc test of the
 //! plugin traits shows it. Not here: what both do alike.
 
+#![allow(clippy::panic, reason = "a fixture that cannot be read ends its test")]
+
 mod support;
 
 use prestep::agent::machine::{End, ToolOutput};

@@ -56,11 +56,12 @@ impl Shop {
 }
 
 fn splices(log: &[Body]) -> Vec<&InboxSpliced> {
-    let splice = |body| match body {
-        &Body::InboxSpliced(ref splice) => Some(splice),
-        _ => None,
-    };
-    log.iter().filter_map(splice).collect()
+    log.iter()
+        .filter_map(|body| match body {
+            Body::InboxSpliced(splice) => Some(splice),
+            _ => None,
+        })
+        .collect()
 }
 
 impl Host for Shop {

@@ -235,7 +235,7 @@ fn unanswered(log: &[Body]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_quiet_machine_leaves_a_balanced_log(mut bench in bench(), moves in moves()) {

@@ -1,4 +1,4 @@
-//! What the loop machine does, one behaviour a test.
+//! What the loop machine and its async shell do, one behaviour a test.
 //!
 //! | file | about |
 //! | --- | --- |
@@ -7,6 +7,7 @@
 //! | `streams` | putting together, cutting off and retrying a model's stream; routes |
 //! | `tools` | barriers, pool, order and fate of tool calls |
 //! | `latches` | maintenance, late wakes, the way back to idle |
+//! | `shell` | the waterfall, driver futures, signals, handles |
 //!
 //! Not here: decisions that differ from the reference (`decisions`), properties over random
 //! schedules (`machine_properties`).
@@ -17,5 +18,6 @@ mod support;
 mod cancels;
 mod failures;
 mod latches;
+mod shell;
 mod streams;
 mod tools;
