@@ -298,6 +298,10 @@ impl Core {
 
     /// Starts the driver, or latches the wake where the current activity will not see its message.
     pub(super) fn wake<H: Host + ?Sized>(&mut self, host: &mut H, late: bool) {
+        // An observer of the insertion may have disposed the agent.
+        if self.is_disposed() {
+            return;
+        }
         if self.is_quiet() {
             self.at = At::Acting;
             self.activity = Activity::default();
@@ -333,7 +337,7 @@ impl Core {
                 self,
             );
         }
-        if latch && !self.inbox.is_empty() && !self.is_disposed() {
+        if latch && !self.inbox.is_empty() {
             self.wake(host, false);
         }
     }
