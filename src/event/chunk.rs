@@ -115,7 +115,10 @@ pub enum Finish {
         failure: Failure,
     },
     /// The provider gave up, without a cancel from here.
-    Aborted,
+    Aborted {
+        /// How.
+        failure: Failure,
+    },
     /// Any other reason, whole.
     #[serde(untagged)]
     Other(Value),

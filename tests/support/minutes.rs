@@ -174,7 +174,7 @@ pub(crate) fn line(body: &Body) -> String {
         Body::ToolResult(data) => format!("{kind} {}", answer(data)),
         Body::RequestHeader(data) => format!("{kind} {:?}", data.reason).to_lowercase(),
         Body::RequestContext(data) => format!("{kind} {}", data.model),
-        Body::EndSeed(_) | Body::Unread(_) => kind.to_owned(),
+        Body::EndSeed(_) | Body::Plugin(_) | Body::Unread(_) => kind.to_owned(),
     }
 }
 
@@ -201,6 +201,7 @@ fn reason(reason: &EndReason) -> String {
         EndReason::Interrupted => "interrupted".into(),
         EndReason::Aborted { reason } => format!("aborted {:?}", reason.cause).to_lowercase(),
         EndReason::Error { error } => format!("error {}", error.message),
+        EndReason::Other(reason) => reason.to_string(),
     }
 }
 

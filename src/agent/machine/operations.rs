@@ -262,10 +262,10 @@ impl Core {
     }
 
     pub(super) fn dispose_in_publication(&mut self) {
-        if self
-            .cancel_in_publication(CancelCause::Disposed, Keep::Nothing)
-            .is_ok()
-        {
+        let cause = CancelCause::Disposed;
+        if self.cancel_in_publication(cause, Keep::Nothing).is_ok() {
+            // Nothing comes after disposal, so what the publication inserts goes as well.
+            self.clear_owed = true;
             self.begin_disposal();
         }
     }

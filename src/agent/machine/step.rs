@@ -124,10 +124,8 @@ impl Core {
         }
         match &attempt.finish {
             _ if self.is_aborted() => self.cut_off(host, &attempt),
-            Some(Finish::Error { failure }) => self.at = At::Recovering(failure.clone()),
-            Some(Finish::Aborted) => {
-                let words = "the provider gave up on the request";
-                self.at = At::Recovering(Failure::coded(words, "ABORTED"));
+            Some(Finish::Error { failure } | Finish::Aborted { failure }) => {
+                self.at = At::Recovering(failure.clone());
             }
             _ => self.answer(host, &attempt),
         }
@@ -201,7 +199,8 @@ impl Core {
         match result {
             _ if self.is_aborted() => self.close_step(host, Ok(None)),
             Ok(Recovery::Retry) => self.request(host),
-            Ok(Recovery::Fail) | Err(_) => self.close_step(host, Err(failure)),
+            Ok(Recovery::Fail) => self.close_step(host, Err(failure)),
+            Err(thrown) => self.close_step(host, Err(thrown)),
         }
     }
 }
