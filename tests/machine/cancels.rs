@@ -346,6 +346,18 @@ fn a_second_broad_one_clears_the_queue_and_the_latched_wake() {
 }
 
 #[test]
+fn a_second_broad_one_forgets_the_wake_though_something_is_pending_again() {
+    let mut bench = deciding();
+    bench.cancel_keep();
+    bench.followup("c");
+    bench.cancel();
+    bench.inject("d");
+    bench.decide(reject());
+    bench.go_on();
+    bench.expect_last(["turn/end 1 aborted user", "idle"]);
+}
+
+#[test]
 fn whose_clearing_is_refused_stops_all_the_same() {
     let mut bench = deciding();
     bench.refuse("next-turn[0]-1 canceled", 1);

@@ -5,7 +5,7 @@
 use prestep::agent::machine::{End, Point};
 use prestep::event::{Op, Status};
 
-use crate::support::{Bench, cancel_keep, followup, reject, remove};
+use crate::support::{Bench, cancel_keep, enter, followup, reject, remove};
 
 /// A turn of `a` under a keeping cancel, deciding.
 fn converging() -> Bench {
@@ -134,6 +134,17 @@ fn a_rejected_turn_parks_what_is_queued() {
 }
 
 #[test]
+fn an_emptied_first_entry_parks_what_is_queued() {
+    let mut bench = Bench::new();
+    bench.followup("a");
+    bench.followup("b");
+    bench.skip();
+    bench.decide(enter([]));
+    bench.go_on();
+    bench.expect(["turn/end 1 completed", "idle"]);
+}
+
+#[test]
 fn maintenance_counts_as_idle_and_is_not_quiet() {
     let bench = maintaining();
     assert_eq!(bench.machine.status(), Status::Idle);
@@ -185,6 +196,17 @@ fn a_broad_cancel_of_maintenance_forgets_the_wake_and_a_later_one_counts() {
     bench.skip();
     bench.end(End::Maintained);
     bench.expect(["running", "turn/start 1", "next-turn[0]-1", "claimed b"]);
+}
+
+#[test]
+fn a_broad_cancel_of_maintenance_forgets_the_wake_though_something_is_pending_again() {
+    let mut bench = maintaining();
+    bench.followup("a");
+    bench.cancel();
+    bench.inject("b");
+    bench.skip();
+    bench.end(End::Maintained);
+    bench.expect([]);
 }
 
 #[test]

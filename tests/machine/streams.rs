@@ -262,10 +262,13 @@ fn the_ceiling_of_tokens_sticks_over_a_later_completed_step() {
 #[test]
 fn the_ceiling_of_tokens_does_not_reach_the_next_turn() {
     let mut bench = streaming();
+    bench.followup("b");
     bench.finish(Finish::MaxTokens);
     bench.stopping();
     bench.go_on();
-    bench.turn("b");
+    bench.pass();
+    bench.answer("hi");
+    bench.stopping();
     bench.expect_last(["step/end 2.1", "turn/end 2 completed"]);
 }
 

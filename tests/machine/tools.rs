@@ -180,6 +180,20 @@ fn a_result_that_waited_for_its_place_when_the_stop_came_counts_as_aborted() {
 }
 
 #[test]
+fn a_context_that_is_refused_after_the_stop_is_not_reported() {
+    let mut bench = calling(10, ["c1"]);
+    bench.inject("k1");
+    bench.cancel_keep();
+    bench.skip();
+    bench.ran("c1", contexts(["k1"]));
+    bench.expect([
+        "tool/result c1 ABORTED",
+        "step/end 1.1",
+        "turn/end 1 aborted user",
+    ]);
+}
+
+#[test]
 fn a_stop_in_the_midst_of_the_pool_drains_it_and_then_answers_the_rest() {
     let mut bench = calling(2, ["c1", "c2", "c3"]);
     bench.cancel_keep();

@@ -85,7 +85,13 @@ impl Host for Minutes {
     }
 
     fn live(&mut self, live: &Live, agent: &mut Core) {
-        if let Some(op) = self.note(live_line(live)) {
+        let mut line = live_line(live);
+        if let Live::Claimed { turn, .. } = live
+            && *turn != agent.turn()
+        {
+            line += &format!(" by turn {turn}");
+        }
+        if let Some(op) = self.note(line) {
             perform(agent, self, &op);
         }
     }
@@ -273,6 +279,10 @@ pub(crate) fn imbalance(log: &[Body]) -> Option<String> {
             Body::StepEnd(mark) => in_step && (mark.turn, mark.step) == (turn, step),
             Body::InboxSpliced(splice) if is_claim(splice) => in_turn && !in_step,
             Body::InboxSpliced(_) => true,
+            Body::AssistantChunk(data) => in_step && (data.turn, data.step) == (turn, step),
+            Body::AssistantMessage(said) => in_step && (said.turn, said.step) == (turn, step),
+            Body::ToolCall(data) => in_step && (data.turn, data.step) == (turn, step),
+            Body::ToolResult(data) => in_step && (data.turn, data.step) == (turn, step),
             _ => in_step,
         };
         if !fits {
