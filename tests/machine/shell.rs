@@ -173,6 +173,12 @@ where
     }
 }
 
+impl<F: Fn(Place) -> LocalFuture<Result<Option<Message>, Failure>>> Assemble for With<F> {
+    fn assemble(self: Rc<Self>, place: Place) -> LocalFuture<Result<Option<Message>, Failure>> {
+        (self.0)(place)
+    }
+}
+
 impl<F: Fn(&Event, &mut DurableScope<'_>)> DurableObserver for With<F> {
     fn on_durable(&self, event: &Event, scope: &mut DurableScope<'_>) -> Result<(), Failure> {
         (self.0)(event, scope);
@@ -494,6 +500,61 @@ fn each_turn_has_a_signal_of_its_own() {
         drive(&agent);
     }
     assert_eq!(*causes.borrow(), [CancelCause::User, CancelCause::Parent]);
+}
+
+#[test]
+fn the_signal_of_a_turn_that_was_stopped_before_it_was_driven_says_so() {
+    let assemble = |place: Place| {
+        Box::pin(async move {
+            place.signal.aborted().await;
+            Err(failure("stopped"))
+        }) as LocalFuture<_>
+    };
+    let agent = builder().assemble(Rc::new(With(assemble))).build();
+    agent.followup(message("a")).unwrap();
+    agent.cancel(CancelCause::User, Keep::Inbox).unwrap();
+    drive(&agent);
+    assert_eq!(lines(&agent).last().unwrap(), "turn/end 1 aborted user");
+}
+
+/// An agent whose signals are kept, each once its decision was asked.
+fn keeping_signals() -> (Agent, Rc<RefCell<Vec<Signal>>>) {
+    let kept = Rc::<RefCell<Vec<Signal>>>::default();
+    let keep = kept.clone();
+    let listener = move |proposal: Rc<StepProposal>| {
+        keep.borrow_mut().push(proposal.place.signal.clone());
+        Box::pin(ready(Ok(Decision::Reject))) as LocalFuture<_>
+    };
+    (builder().pre_step(Rc::new(With(listener))).build(), kept)
+}
+
+#[test]
+fn the_signal_of_a_turn_that_is_over_never_resolves() {
+    let (agent, kept) = keeping_signals();
+    agent.followup(message("a")).unwrap();
+    drive(&agent);
+    agent.followup(message("b")).unwrap();
+    agent.cancel(CancelCause::User, Keep::Inbox).unwrap();
+    drive(&agent);
+    assert_eq!(kept.borrow().len(), 1);
+    assert!(!kept.borrow()[0].is_aborted());
+}
+
+#[test]
+fn the_signal_of_a_maintenance_job_that_is_over_never_resolves() {
+    let (agent, _) = keeping_signals();
+    let kept = Rc::new(RefCell::new(None));
+    let keep = kept.clone();
+    let job = move |signal: Signal| {
+        *keep.borrow_mut() = Some(signal);
+        ready(())
+    };
+    agent.run_maintenance(job).unwrap();
+    drive(&agent);
+    agent.followup(message("a")).unwrap();
+    agent.cancel(CancelCause::User, Keep::Inbox).unwrap();
+    drive(&agent);
+    assert!(!kept.borrow().as_ref().unwrap().is_aborted());
 }
 
 #[test]
