@@ -61,7 +61,8 @@ export class World {
 
   /** Stops the agent and lets every gate fail, so that nothing of this world moves later. */
   async close() {
-    const disposed = this.#handle.dispose();
+    // A disposal that was asked for amid a publication has failed already, and stays so.
+    const disposed = this.#handle.dispose().catch(() => undefined);
     for (let round = 0; round < CLOSING_ROUNDS_MAX; round += 1) {
       await this.#stage.settle();
       const gates = this.#stage.held();
@@ -159,8 +160,7 @@ export class World {
       case "when-idle":
         return this.#waitForIdle();
       case "dispose":
-        this.#handle.dispose().then(() => this.#stage.record({ disposed: true }));
-        return undefined;
+        return this.#dispose();
       default:
         throw new TypeError(`no operation is named "${action.op}"`);
     }
@@ -171,6 +171,13 @@ export class World {
     job.then(
       () => this.#stage.record({ maintenance: "done" }),
       (error) => this.#stage.record({ maintenance: "failed", message: error.message }),
+    );
+  }
+
+  #dispose() {
+    this.#handle.dispose().then(
+      () => this.#stage.record({ disposed: true }),
+      (error) => this.#stage.record({ disposed: false, message: error.message }),
     );
   }
 
