@@ -275,14 +275,15 @@ impl Model {
         let mut after = self.lists.clone();
         let range = start as usize..(start + count) as usize;
         let removed: Vec<String> = after[index(target)].drain(range.clone()).collect();
-        for (place, id) in ids.iter().enumerate() {
-            if after.concat().contains(id) || ids[..place].contains(id) {
-                return Err((*id).clone());
-            }
-        }
-        self.accept()?;
         let inserted = ids.iter().map(|id| (*id).clone());
         after[index(target)].splice(start as usize..start as usize, inserted);
+        // The lists as they would be name the first identity that comes a second time.
+        let all = after.concat();
+        let twice = (0..all.len()).find(|place| all[..*place].contains(&all[*place]));
+        if let Some(place) = twice {
+            return Err(all[place].clone());
+        }
+        self.accept()?;
         self.lists = after;
         self.log(target, start as usize, removed.len(), ids);
         self.announce("discarded", removed.iter());
