@@ -182,6 +182,16 @@ impl Line {
     /// # Errors
     ///
     /// When it is not JSON, no object, or has no `type` that is a text; an empty line is not JSON.
+    ///
+    /// ```
+    /// use prestep::event::{Body, Line};
+    ///
+    /// let line = Line::parse(r#"{"type":"turn/start","data":{"turn":1},"weather":"rain"}"#)?;
+    /// let Line::Event(row) = line else { unreachable!() };
+    /// assert!(matches!(row.body, Body::TurnStart(_)));
+    /// assert_eq!(row.extra.get("weather"), Some(&"rain".into()));
+    /// # Ok::<(), prestep::event::LineError>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self, LineError> {
         let value = serde_json::from_str(text).map_err(|error| LineError::not_json(&error))?;
         Self::from_value(value)
