@@ -58,7 +58,14 @@ pub fn numbered(records: Vec<Record>) -> Vec<Record> {
 /// What all rules say of these records, numbered, to their end.
 #[must_use]
 pub fn judge(records: Vec<Record>) -> Verdict {
+    judge_fork(0, records)
+}
+
+/// The same of a child whose first `inherited` events are its parent's.
+#[must_use]
+pub fn judge_fork(inherited: Seq, records: Vec<Record>) -> Verdict {
     let mut judge = Judge::default();
+    judge.inherit_until(inherited);
     let mut verdict = Verdict::new(RULES.len());
     for record in numbered(records) {
         judge.feed_record(&record, &mut verdict);

@@ -30,6 +30,7 @@ mod bracket;
 pub mod example;
 mod fact;
 mod finding;
+mod inbox;
 pub mod leniency;
 mod situation;
 
@@ -81,6 +82,9 @@ trait Rule: Clone + Debug + Default + Eq + Hash {
     /// See [`About`].
     const ABOUT: About;
 
+    /// How many events of both examples are an inherited prefix.
+    const EXAMPLES_INHERIT: Seq = 0;
+
     /// Judges a fact. `situation` is as it was before the fact.
     fn feed(&mut self, situation: &Situation, seen: &Seen<'_>, report: &mut Report<'_>);
 
@@ -101,6 +105,9 @@ macro_rules! rules {
 
         /// Every rule, in the order of the catalogue.
         pub const RULES: &[About] = &[$(<$rule as Rule>::ABOUT,)+];
+
+        /// How many events of each rule's examples are an inherited prefix.
+        const INHERITED: &[Seq] = &[$(<$rule as Rule>::EXAMPLES_INHERIT,)+];
 
         impl Judge {
             /// Judges one fact.
@@ -154,6 +161,23 @@ rules! {
     interrupted_only_by_repair: bracket::InterruptedOnlyByRepair,
     seed_boundary_once: bracket::SeedBoundaryOnce,
     repair_is_idempotent: bracket::RepairIsIdempotent,
+    splice_in_range: inbox::SpliceInRange,
+    splice_is_normalised: inbox::SpliceIsNormalised,
+    pending_identity_is_unique: inbox::PendingIdentityIsUnique,
+    removal_says_canceled: inbox::RemovalSaysCanceled,
+    claim_is_a_pure_deletion: inbox::ClaimIsAPureDeletion,
+    claim_inside_an_open_turn: inbox::ClaimInsideAnOpenTurn,
+    claim_before_its_step: inbox::ClaimBeforeItsStep,
+    turn_start_before_claim: inbox::TurnStartBeforeClaim,
+    claim_takes_all_of_next_step: inbox::ClaimTakesAllOfNextStep,
+    claim_takes_one_next_turn: inbox::ClaimTakesOneNextTurn,
+    claim_is_atomic: inbox::ClaimIsAtomic,
+    one_claim_per_boundary: inbox::OneClaimPerBoundary,
+    claimed_never_returns: inbox::ClaimedNeverReturns,
+    entered_after_step_start: inbox::EnteredAfterStepStart,
+    fork_starts_empty: inbox::ForkStartsEmpty,
+    list_order_is_kept: inbox::ListOrderIsKept,
+    consumed_work_accounts: inbox::ConsumedWorkAccounts,
 }
 
 impl Judge {
@@ -195,6 +219,12 @@ impl RuleId {
         &RULES[usize::from(self.0)]
     }
 
+    /// How many events of its two examples are an inherited prefix: 0 but for rules about forks.
+    #[must_use]
+    pub fn examples_inherit(self) -> Seq {
+        INHERITED[usize::from(self.0)]
+    }
+
     /// The rule of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
@@ -205,13 +235,13 @@ impl RuleId {
 
 #[cfg(test)]
 mod tests {
-    use super::example::{broken, judge};
+    use super::example::{broken, judge_fork};
     use super::*;
 
     #[test]
     fn every_accepted_example_breaks_no_rule_and_exercises_its_own() {
         for (place, about) in RULES.iter().enumerate() {
-            let verdict = judge((about.accepted)());
+            let verdict = judge_example(about, (about.accepted)());
             assert!(broken(&verdict).is_empty(), "{}: {verdict:?}", about.name);
             assert!(
                 verdict.exercised[place] > 0,
@@ -224,9 +254,14 @@ mod tests {
     #[test]
     fn every_refused_example_breaks_its_rule() {
         for about in RULES {
-            let verdict = judge((about.refused)());
+            let verdict = judge_example(about, (about.refused)());
             assert!(broken(&verdict).contains(&about.name), "{}", about.name);
         }
+    }
+
+    fn judge_example(about: &About, records: Vec<Record>) -> Verdict {
+        let rule = RuleId::named(about.name).unwrap();
+        judge_fork(rule.examples_inherit(), records)
     }
 
     #[test]

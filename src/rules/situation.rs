@@ -3,6 +3,7 @@
 //! Folded once for all rules, leniently: a fact that breaks a rule is followed as well as it goes,
 //! so that one fault is reported once. Its size is bounded by what is open and pending.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::fact::{Fact, Ids, Kinds, Place, Seen, Spliced};
@@ -150,11 +151,26 @@ impl Situation {
     #[must_use]
     pub fn removed_by(&self, splice: &Spliced<'_>) -> &[Pending] {
         let list = self.list(splice.target);
-        let start = (splice.start as usize).min(list.len());
-        let end = start
-            .saturating_add(splice.removed as usize)
-            .min(list.len());
-        &list[start..end]
+        &list[stretch(splice, list.len())]
+    }
+
+    /// What stays pending while a splice removes.
+    pub fn kept_by(&self, splice: &Spliced<'_>) -> impl Iterator<Item = &Pending> {
+        let list = self.list(splice.target);
+        let removed = stretch(splice, list.len());
+        let other = match splice.target {
+            Target::NextTurn => &self.next_step,
+            Target::NextStep => &self.next_turn,
+        };
+        let kept = list[..removed.start].iter().chain(&list[removed.end..]);
+        kept.chain(other)
+    }
+
+    /// Whether a splice lies inside its list.
+    #[must_use]
+    pub fn fits(&self, splice: &Spliced<'_>) -> bool {
+        let end = u64::from(splice.start) + u64::from(splice.removed);
+        end <= self.list(splice.target).len() as u64
     }
 
     /// Whether a driver or a maintenance job is active, as far as was announced.
@@ -245,15 +261,12 @@ impl Situation {
             Target::NextTurn => &mut self.next_turn,
             Target::NextStep => &mut self.next_step,
         };
-        let start = (splice.start as usize).min(list.len());
-        let end = start
-            .saturating_add(splice.removed as usize)
-            .min(list.len());
+        let removed = stretch(splice, list.len());
         let inserted = splice.inserted.iter().map(|id| Pending {
             id: id.into(),
             inserted: mark,
         });
-        let removed = list.splice(start..end, inserted);
+        let removed = list.splice(removed, inserted);
         if splice.is_claim() {
             self.batch.extend(removed);
         }
@@ -292,4 +305,11 @@ impl Situation {
             self.aborted.get_or_insert((mark, cause));
         }
     }
+}
+
+/// The part of a list of that length which a splice removes, as far as it exists.
+fn stretch(splice: &Spliced<'_>, length: usize) -> Range<usize> {
+    let start = (splice.start as usize).min(length);
+    let end = start.saturating_add(splice.removed as usize).min(length);
+    start..end
 }
