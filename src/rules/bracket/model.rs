@@ -1,9 +1,7 @@
 //! What the model says: where it stands and what it was made from.
 
-use crate::event::{Finish, Seq};
-use crate::rules::example::{
-    answer, chunk, cut_off, finish, step_end, step_start, turn_end, turn_start,
-};
+use crate::event::Seq;
+use crate::rules::example::{answer, chunk, cut_off, step_end, step_start, turn_end, turn_start};
 use crate::rules::{
     About, EndKind, Fact, Kind, Kinds, Mark, Place, Report, Rule, Said, Scope, Seen, Situation,
 };
@@ -215,9 +213,9 @@ fn cut(kind: &str) -> Vec<crate::event::Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Record;
     use crate::event::Target::NextStep;
-    use crate::rules::example::{broken, insert, judge, replacing, request, tool_result};
+    use crate::event::{Finish, Record};
+    use crate::rules::example::{broken, finish, insert, judge, replacing, request, tool_result};
 
     fn in_step(events: Vec<Record>) -> Vec<&'static str> {
         let mut records = vec![turn_start(1), step_start(1, 1)];

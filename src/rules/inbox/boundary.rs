@@ -2,9 +2,7 @@
 
 use crate::event::Record;
 use crate::event::Target::{NextStep, NextTurn};
-use crate::rules::example::{
-    cancel, claim, insert, request, step_end, step_start, turn_start, user_message,
-};
+use crate::rules::example::{cancel, claim, insert, request, step_start, turn_start, user_message};
 use crate::rules::{About, Fact, Kind, Kinds, Mark, Report, Rule, Scope, Seen, Situation};
 
 /// A first boundary with something in both lists.
@@ -200,7 +198,7 @@ fn entering() -> Vec<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::example::{broken, claimed, judge, replacing};
+    use crate::rules::example::{broken, claimed, judge, replacing, step_end};
 
     #[test]
     fn no_claim_is_announced_between_its_splices() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::event::Target::NextTurn;
 use crate::event::{Op, Record, Seq};
-use crate::rules::example::{act, claim, insert, step_start, turn_end, turn_start};
+use crate::rules::example::{claim, insert, step_start, turn_end, turn_start};
 use crate::rules::{
     About, EndKind, Fact, Kind, Kinds, Mark, Report, Rule, Scope, Seen, Situation, Spliced,
 };
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
     use crate::event::CancelCause;
     use crate::event::Target::NextStep;
-    use crate::rules::example::{broken, judge};
+    use crate::rules::example::{act, broken, judge};
 
     fn requeued(ask: Option<Op>) -> Vec<&'static str> {
         let mut records = vec![act(Op::Followup { id: "a".into() })];

@@ -1,8 +1,8 @@
 //! Where a claim stands: inside its turn, before its step, right after the turn's start.
 
 use crate::event::Record;
-use crate::event::Target::{NextStep, NextTurn};
-use crate::rules::example::{claim, insert, request, step_end, step_start, turn_end, turn_start};
+use crate::event::Target::NextTurn;
+use crate::rules::example::{claim, insert, request, step_start, turn_start};
 use crate::rules::{About, Fact, Kind, Kinds, Mark, Report, Rule, Scope, Seen, Situation};
 
 /// See [`Rule::ABOUT`].
@@ -150,7 +150,8 @@ impl Rule for TurnStartBeforeClaim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::example::{broken, cancel, judge};
+    use crate::event::Target::NextStep;
+    use crate::rules::example::{broken, cancel, judge, step_end, turn_end};
 
     #[test]
     fn others_may_edit_the_inbox_between_turn_start_and_claim() {

@@ -2,7 +2,7 @@
 
 use crate::event::Target::NextTurn;
 use crate::event::{Op, Record};
-use crate::rules::example::{act, cancel, insert, splice};
+use crate::rules::example::{cancel, insert};
 use crate::rules::{
     About, Fact, Kind, Kinds, Mark, Oddity, Report, Rule, Scope, Seen, Situation, Spliced,
 };
@@ -143,7 +143,7 @@ impl Rule for PendingIdentityIsUnique {
 mod tests {
     use super::*;
     use crate::event::Target::NextStep;
-    use crate::rules::example::{broken, judge};
+    use crate::rules::example::{act, broken, judge, splice};
 
     fn replacing(splices: Vec<Record>) -> Vec<&'static str> {
         let replace = Op::Replace {

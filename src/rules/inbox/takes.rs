@@ -2,7 +2,7 @@
 
 use crate::event::Target;
 use crate::event::Target::{NextStep, NextTurn};
-use crate::rules::example::{claim, insert, step_end, step_start, turn_start};
+use crate::rules::example::{claim, insert, turn_start};
 use crate::rules::{About, Fact, Kind, Kinds, Report, Rule, Scope, Seen, Situation, Spliced};
 
 /// Whether a list has held something ever since a boundary opened: then its claim, whenever it
@@ -218,7 +218,7 @@ impl Rule for ListOrderIsKept {
 mod tests {
     use super::*;
     use crate::event::Record;
-    use crate::rules::example::{broken, cancel, judge, splice};
+    use crate::rules::example::{broken, cancel, judge, splice, step_end, step_start};
 
     fn after_step(records: Vec<Record>) -> Vec<&'static str> {
         let mut log = vec![turn_start(1), step_start(1, 1)];
