@@ -4,6 +4,7 @@
 //! Not here: reading facts from a file (`trace`).
 
 use std::borrow::Cow;
+use std::fmt;
 use std::num::NonZeroU32;
 
 use crate::event::{
@@ -110,6 +111,12 @@ pub struct Place {
     pub turn: Turn,
     /// The step.
     pub step: Step,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.turn, self.step)
+    }
 }
 
 /// A splice.
@@ -396,6 +403,15 @@ impl<'a> Fact<'a> {
         }
     }
 
+    /// How many events it stands for, at least 1.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        match self {
+            Self::Chunk { count, .. } => *count,
+            _ => 1,
+        }
+    }
+
     /// Its kind.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -508,8 +524,16 @@ impl EndKind {
             EndReason::Interrupted => Self::Interrupted,
             EndReason::Aborted { .. } => Self::Aborted { with_cause: true },
             EndReason::Error { .. } => Self::Error { with_error: true },
-            EndReason::Other(reason) if reason["kind"] == "forked" => Self::Forked,
-            EndReason::Other(_) => Self::Unknown,
+            EndReason::Other(reason) => match reason["kind"].as_str() {
+                Some("forked") => Self::Forked,
+                Some("aborted") => Self::Aborted {
+                    with_cause: reason["reason"]["kind"].is_string(),
+                },
+                Some("error") => Self::Error {
+                    with_error: reason["error"]["message"].is_string(),
+                },
+                _ => Self::Unknown,
+            },
         }
     }
 }

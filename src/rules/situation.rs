@@ -3,9 +3,10 @@
 //! Folded once for all rules, leniently: a fact that breaks a rule is followed as well as it goes,
 //! so that one fault is reported once. Its size is bounded by what is open and pending.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::fact::{Fact, Place, Seen, Spliced};
+use super::fact::{Fact, Ids, Kinds, Place, Seen, Spliced};
 use super::finding::Mark;
 use crate::event::{CancelCause, Live, Op, Record, Status, Step, Target, Turn};
 
@@ -24,6 +25,17 @@ pub struct Situation {
     pub next_step: Vec<Pending>,
     /// Whether any inbox event was seen; older logs have none.
     pub has_inbox: bool,
+    /// What was claimed at the open boundary or for the open step, in the order of the log. A
+    /// boundary begins with `turn/start` or `step/end`.
+    pub batch: Vec<Pending>,
+    /// How many durable events of an inherited prefix are still to come.
+    pub inherited_left: u64,
+    /// What an inherited prefix left pending. It is not pending here.
+    pub inherited: Vec<Pending>,
+    /// The last `session/end-seed`.
+    pub end_seed: Option<Mark>,
+    /// Whether operations are recorded: then every insertion of a producer follows one.
+    pub has_operations: bool,
     /// The last public status that was announced; idle at first.
     pub running: bool,
     /// Whether a maintenance job is active.
@@ -53,7 +65,59 @@ pub struct OpenStep {
     pub place: Place,
     /// Its `step/start`.
     pub opened: Mark,
+    /// Its tool calls without an answer: first those of its assistant message, in order.
+    pub calls: Vec<OpenCall>,
 }
+
+/// A tool call without an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OpenCall {
+    /// Its identity; may be repeated.
+    pub id: Arc<str>,
+    /// Whether the step's assistant message asks for it.
+    pub asked: bool,
+    /// Its `tool/call`.
+    pub called: Option<Mark>,
+}
+
+impl OpenStep {
+    /// Which call a result answers: one that was called or, where repair answers what never
+    /// started, one that was not. `None` when there is no such call.
+    #[must_use]
+    pub fn answered(&self, call: &str, error: Option<&str>) -> Option<usize> {
+        let open = |called: bool| {
+            let fits = move |open: &OpenCall| *open.id == *call && open.called.is_some() == called;
+            self.calls.iter().position(fits)
+        };
+        match error {
+            Some(NOT_STARTED) => open(false).or_else(|| open(true)),
+            _ => open(true),
+        }
+    }
+
+    fn ask(&mut self, calls: Ids<'_>) {
+        self.calls.extend(calls.iter().map(|id| OpenCall {
+            id: id.into(),
+            asked: true,
+            called: None,
+        }));
+    }
+
+    fn call(&mut self, mark: Mark, id: &str) {
+        let mut calls = self.calls.iter_mut();
+        match calls.find(|call| *call.id == *id && call.called.is_none()) {
+            Some(call) => call.called = Some(mark),
+            None => self.calls.push(OpenCall {
+                id: id.into(),
+                asked: false,
+                called: Some(mark),
+            }),
+        }
+    }
+}
+
+/// The code of an answer to a call that never started.
+const NOT_STARTED: &str = "TOOL_NOT_STARTED";
 
 /// A pending message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -87,11 +151,26 @@ impl Situation {
     #[must_use]
     pub fn removed_by(&self, splice: &Spliced<'_>) -> &[Pending] {
         let list = self.list(splice.target);
-        let start = (splice.start as usize).min(list.len());
-        let end = start
-            .saturating_add(splice.removed as usize)
-            .min(list.len());
-        &list[start..end]
+        &list[stretch(splice, list.len())]
+    }
+
+    /// What stays pending while a splice removes.
+    pub fn kept_by(&self, splice: &Spliced<'_>) -> impl Iterator<Item = &Pending> {
+        let list = self.list(splice.target);
+        let removed = stretch(splice, list.len());
+        let other = match splice.target {
+            Target::NextTurn => &self.next_step,
+            Target::NextStep => &self.next_turn,
+        };
+        let kept = list[..removed.start].iter().chain(&list[removed.end..]);
+        kept.chain(other)
+    }
+
+    /// Whether a splice lies inside its list.
+    #[must_use]
+    pub fn fits(&self, splice: &Spliced<'_>) -> bool {
+        let end = u64::from(splice.start) + u64::from(splice.removed);
+        end <= self.list(splice.target).len() as u64
     }
 
     /// Whether a driver or a maintenance job is active, as far as was announced.
@@ -105,32 +184,74 @@ impl Situation {
         let mark = seen.mark;
         match seen.fact {
             Fact::Spliced(splice) => self.splice(mark, &splice),
-            Fact::TurnStart { turn } => {
-                self.turn = Some(OpenTurn {
-                    number: turn,
-                    opened: mark,
-                    last_step: 0,
-                });
-                self.last_turn = Some(turn);
-                self.step = None;
-            }
+            Fact::TurnStart { turn } => self.open_turn(mark, turn),
             Fact::TurnEnd { .. } => {
                 self.turn = None;
-                self.step = None;
+                self.close_step();
             }
-            Fact::StepStart(place) => {
-                self.step = Some(OpenStep {
-                    place,
-                    opened: mark,
-                });
-                if let Some(turn) = &mut self.turn {
-                    turn.last_step = place.step;
-                }
-            }
-            Fact::StepEnd(_) => self.step = None,
+            Fact::StepStart(place) => self.open_step(mark, place),
+            Fact::StepEnd(_) => self.close_step(),
+            Fact::EndSeed => self.end_seed = Some(mark),
             Fact::Live(Live::Status { status }) => self.status(*status),
             Fact::Observed(record) => self.observe(mark, record),
+            fact => self.follow_model(mark, fact),
+        }
+        if self.inherited_left > 0 && Kinds::DURABLE.contains(seen.fact.kind()) {
+            self.inherit(seen.fact.count());
+        }
+    }
+
+    fn open_turn(&mut self, mark: Mark, turn: Turn) {
+        self.turn = Some(OpenTurn {
+            number: turn,
+            opened: mark,
+            last_step: 0,
+        });
+        self.last_turn = Some(turn);
+        self.close_step();
+    }
+
+    fn open_step(&mut self, mark: Mark, place: Place) {
+        self.step = Some(OpenStep {
+            place,
+            opened: mark,
+            calls: Vec::new(),
+        });
+        if let Some(turn) = &mut self.turn {
+            turn.last_step = place.step;
+        }
+    }
+
+    fn close_step(&mut self) {
+        self.step = None;
+        self.batch.clear();
+    }
+
+    fn follow_model(&mut self, mark: Mark, fact: Fact<'_>) {
+        let Some(step) = &mut self.step else { return };
+        match fact {
+            Fact::AssistantMessage(said) if !said.surface.replaces => step.ask(said.calls),
+            Fact::ToolCall { call, .. } => step.call(mark, call),
+            Fact::ToolResult {
+                call,
+                error,
+                surface,
+                ..
+            } if !surface.replaces => {
+                if let Some(answered) = step.answered(call, error) {
+                    step.calls.remove(answered);
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// That many more events of the inherited prefix are over.
+    fn inherit(&mut self, count: u32) {
+        self.inherited_left = self.inherited_left.saturating_sub(count.into());
+        if self.inherited_left == 0 {
+            self.inherited = std::mem::take(&mut self.next_step);
+            self.inherited.append(&mut self.next_turn);
         }
     }
 
@@ -140,15 +261,15 @@ impl Situation {
             Target::NextTurn => &mut self.next_turn,
             Target::NextStep => &mut self.next_step,
         };
-        let start = (splice.start as usize).min(list.len());
-        let end = start
-            .saturating_add(splice.removed as usize)
-            .min(list.len());
+        let removed = stretch(splice, list.len());
         let inserted = splice.inserted.iter().map(|id| Pending {
             id: id.into(),
             inserted: mark,
         });
-        drop(list.splice(start..end, inserted));
+        let removed = list.splice(removed, inserted);
+        if splice.is_claim() {
+            self.batch.extend(removed);
+        }
     }
 
     fn status(&mut self, status: Status) {
@@ -157,6 +278,7 @@ impl Situation {
     }
 
     fn observe(&mut self, mark: Mark, record: &Record) {
+        self.has_operations |= matches!(record, Record::Act { .. } | Record::React(_));
         match record {
             Record::React(op) => {
                 self.reactions.push(op.clone());
@@ -183,4 +305,11 @@ impl Situation {
             self.aborted.get_or_insert((mark, cause));
         }
     }
+}
+
+/// The part of a list of that length which a splice removes, as far as it exists.
+fn stretch(splice: &Spliced<'_>, length: usize) -> Range<usize> {
+    let start = (splice.start as usize).min(length);
+    let end = start.saturating_add(splice.removed as usize).min(length);
+    start..end
 }

@@ -13,9 +13,11 @@ pub(in crate::rules) struct SeqIsContiguous {
 impl Rule for SeqIsContiguous {
     const ABOUT: About = About {
         name: "seq-is-contiguous",
-        sentence: "Sequence numbers run 0, 1, 2 … without gap or repeat.",
+        sentence: "Sequence numbers run 0, 1, 2 … without gap or repeat (a log without `seq` \
+                   counts by position).",
         scope: Scope::Log,
         advice: false,
+        needs_inbox: false,
         reads: Kinds::DURABLE,
         accepted: || {
             vec![
@@ -34,12 +36,13 @@ impl Rule for SeqIsContiguous {
     fn feed(&mut self, _: &Situation, seen: &Seen<'_>, report: &mut Report<'_>) {
         // A log without sequence numbers counts by position.
         let Some(seq) = seen.seq else { return };
-        let expected = self.last.map_or(0, |(_, last)| last + 1);
+        let expected = self.last.map_or(0, |(_, last)| last.saturating_add(1));
         let witness = self.last.map(|(mark, _)| mark);
         report.expect(seq == expected, witness.as_slice(), || {
             format!("sequence number {seq} where {expected} comes next")
         });
-        self.last = Some((seen.mark, seq));
+        let last = seq.saturating_add(u64::from(seen.fact.count()).saturating_sub(1));
+        self.last = Some((seen.mark, last));
     }
 }
 
@@ -54,6 +57,7 @@ impl Rule for TurnsNeverOverlap {
                    by its number.",
         scope: Scope::Log,
         advice: false,
+        needs_inbox: false,
         reads: Kinds::of(&[Kind::TurnStart, Kind::TurnEnd]),
         accepted: || vec![turn_start(1), turn_end(1, "completed"), turn_start(2)],
         refused: || vec![turn_start(1), turn_start(2)],
@@ -90,6 +94,7 @@ impl Rule for TurnNumbersFollow {
         sentence: "Each turn's number is the previous one's plus one, over resume and fork.",
         scope: Scope::Log,
         advice: false,
+        needs_inbox: false,
         reads: Kinds::of(&[Kind::TurnStart]),
         accepted: || vec![turn_start(1), turn_end(1, "completed"), turn_start(2)],
         refused: || vec![turn_start(1), turn_end(1, "completed"), turn_start(3)],
