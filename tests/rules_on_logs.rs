@@ -61,9 +61,25 @@ fn read(file: &Path) -> Session {
     }
 }
 
+/// Files that people wrote or edited by hand, and the rule that they break: replies for a scripted
+/// model after the end of a log, and headers without a step.
+const BY_HAND: [(&str, &str); 3] = [
+    (
+        "apps__web__cordis-tool-round__session.jsonl",
+        "model-events-inside-their-step",
+    ),
+    (
+        "test-support__acp-snapshot__suite__pin-turn__session.jsonl",
+        "model-events-inside-their-step",
+    ),
+    (
+        "test-support__acp-snapshot__suite__shared-pin__session.jsonl",
+        "model-events-inside-their-step",
+    ),
+];
+
 #[test]
 fn nothing_that_the_real_loop_wrote_breaks_a_rule() {
-    let mut exercise = Exercise::default();
     let mut found = Vec::new();
     for session in sessions() {
         let (verdict, judge) = judge_events(session.origin, &session.log);
@@ -71,10 +87,27 @@ fn nothing_that_the_real_loop_wrote_breaks_a_rule() {
         for (violation, excuse) in &parted.excused {
             println!("{}: left out, {excuse}: {}", session.name, words(violation));
         }
-        let broken = parted.broken.iter().map(|violation| words(violation));
-        found.extend(broken.map(|words| format!("{}: {words}", session.name)));
-        exercise.add(&verdict);
+        for violation in parted.broken {
+            let place = (session.name.as_str(), violation.rule.about().name);
+            if !BY_HAND.contains(&place) {
+                found.push(format!("{}: {}", session.name, words(violation)));
+            }
+        }
     }
-    println!("not exercised: {:?}", exercise.idle());
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Nothing is forked there from a parent with pending input, and no operation is recorded.
+const IDLE: [&str; 2] = ["claimed-never-returns", "fork-starts-empty"];
+
+#[test]
+fn the_real_sessions_exercise_nearly_every_rule_about_a_log() {
+    let sessions = sessions();
+    let mut exercise = Exercise::default();
+    for session in &sessions {
+        exercise.add(&judge_events(session.origin, &session.log).0);
+    }
+    if !sessions.is_empty() {
+        assert_eq!(exercise.idle(), IDLE.into());
+    }
 }

@@ -259,6 +259,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn no_refused_example_is_excused() {
+        for about in RULES {
+            let mut judge = Judge::default();
+            let mut verdict = Verdict::new(RULES.len());
+            for record in example::numbered((about.refused)()) {
+                judge.feed_record(&record, &mut verdict);
+            }
+            let excused = leniency::Leniency::of(judge.situation())
+                .part(&verdict)
+                .excused;
+            let names = excused.iter().map(|(found, _)| found.rule.about().name);
+            assert!(
+                !names.into_iter().any(|name| name == about.name),
+                "{}",
+                about.name
+            );
+        }
+    }
+
     fn judge_example(about: &About, records: Vec<Record>) -> Verdict {
         let rule = RuleId::named(about.name).unwrap();
         judge_fork(rule.examples_inherit(), records)

@@ -83,8 +83,8 @@ impl Rule for TurnEndHasAReason {
         reads: Kinds::of(&[Kind::TurnEnd]),
         accepted: || vec![turn_start(1), turn_end(1, "aborted")],
         refused: || {
-            let without_cause = EndReason::Other(json!({ "kind": "aborted" }));
-            vec![turn_start(1), turn_end_for(1, without_cause)]
+            let unknown = EndReason::Other(json!({ "kind": "tired" }));
+            vec![turn_start(1), turn_end_for(1, unknown)]
         },
     };
 
@@ -94,7 +94,10 @@ impl Rule for TurnEndHasAReason {
         };
         let lacks = match end {
             EndKind::Unknown => Some("for a reason of no known kind"),
-            EndKind::Aborted { with_cause: false } => Some("as aborted without a cause"),
+            // Logs from before the inbox name no cause.
+            EndKind::Aborted { with_cause: false } if situation.has_inbox => {
+                Some("as aborted without a cause")
+            }
             EndKind::Error { with_error: false } => Some("as failed without an error"),
             _ => None,
         };
@@ -235,5 +238,73 @@ impl Rule for AnswerOwed {
             }),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Failure, Record, Target};
+    use crate::rules::example::{broken, insert, judge};
+
+    fn ending(reason: serde_json::Value) -> Vec<&'static str> {
+        let end = turn_end_for(1, EndReason::Other(reason));
+        let sent = insert(Target::NextTurn, 0, &["a"]);
+        broken(&judge(vec![sent, turn_start(1), end]))
+    }
+
+    #[test]
+    fn an_aborted_turn_names_its_cause_and_a_failed_one_its_error() {
+        let name = TurnEndHasAReason::ABOUT.name;
+        assert_eq!(ending(json!({ "kind": "aborted" })), [name]);
+        assert_eq!(ending(json!({ "kind": "error" })), [name]);
+    }
+
+    #[test]
+    fn causes_and_kinds_of_later_versions_are_known() {
+        let cause = json!({ "kind": "aborted", "reason": { "kind": "user", "more": 1 } });
+        assert!(ending(cause).is_empty());
+        assert!(ending(json!({ "kind": "forked" })).is_empty());
+    }
+
+    #[test]
+    fn no_turn_is_left_open_at_rest() {
+        let idle = Record::Live(Live::Status {
+            status: Status::Idle,
+        });
+        let left = broken(&judge(vec![turn_start(1), idle.clone()]));
+        assert_eq!(left, [TurnEndsOnce::ABOUT.name]);
+        let refused = Record::Live(Live::Error {
+            turn: 1,
+            step: 0,
+            error: Failure::unknown("the log refused"),
+        });
+        assert!(broken(&judge(vec![turn_start(1), refused, idle])).is_empty());
+    }
+
+    #[test]
+    fn a_ceiling_does_not_stand_for_the_next_turn() {
+        let mut records = ceiling("max-tokens");
+        records.extend([turn_start(2), turn_end(2, "max-tokens")]);
+        assert_eq!(broken(&judge(records)), [MaxTokensSticks::ABOUT.name]);
+    }
+
+    #[test]
+    fn a_stop_a_block_or_a_failure_stands_above_the_ceiling() {
+        for kind in ["aborted", "blocked", "failed", "interrupted"] {
+            assert!(broken(&judge(ceiling(kind))).is_empty(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn where_streams_are_not_logged_a_turn_may_end_at_the_ceiling() {
+        let records = vec![
+            turn_start(1),
+            step_start(1, 1),
+            answer(1, 1, &[]),
+            step_end(1, 1),
+            turn_end(1, "max-tokens"),
+        ];
+        assert!(broken(&judge(records)).is_empty());
     }
 }

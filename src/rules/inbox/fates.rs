@@ -4,22 +4,19 @@ use std::sync::Arc;
 
 use crate::event::Target::NextTurn;
 use crate::event::{Op, Record, Seq};
-use crate::rules::example::{claim, insert, step_start, turn_end, turn_start};
+use crate::rules::example::{act, claim, insert, turn_end, turn_start};
 use crate::rules::{
     About, EndKind, Fact, Kind, Kinds, Mark, Report, Rule, Scope, Seen, Situation, Spliced,
 };
 
 /// See [`Rule::ABOUT`].
 ///
-/// Where operations are recorded, an insertion that no producer asked for and no tool made is the
-/// loop's. A log alone does not tell whose an insertion is: there, the rule is broken where the
-/// whole batch came back in a turn that then ended without its step.
+/// Needs operations to be recorded: a log alone does not tell whose an insertion is. What no
+/// producer asked for and no tool made is the loop's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::rules) struct ClaimedNeverReturns {
-    /// The last claimed batch, without what came back.
+    /// The last claimed batch, without what its owners sent anew.
     gone: Vec<Arc<str>>,
-    /// Where the rest of it came back, in a log alone.
-    back: Vec<Mark>,
     /// What producers asked to insert.
     sent: Vec<Arc<str>>,
     /// Whether the loop has just committed a tool's result; then what it inserts is the tool's.
@@ -35,81 +32,57 @@ impl Rule for ClaimedNeverReturns {
         advice: false,
         needs_inbox: true,
         reads: Kinds::DURABLE.and(Kinds::of(&[Kind::Act, Kind::React])),
-        accepted: || {
-            let mut records = claiming();
-            records.push(turn_end(1, "blocked"));
-            records
-        },
-        refused: || {
-            let mut records = claiming();
-            records.extend([insert(NextTurn, 0, &["a"]), turn_end(1, "blocked")]);
-            records
-        },
+        accepted: || asked(vec![turn_end(1, "blocked")]),
+        refused: || asked(vec![insert(NextTurn, 0, &["a"])]),
     };
 
     fn feed(&mut self, situation: &Situation, seen: &Seen<'_>, report: &mut Report<'_>) {
         match seen.fact {
-            Fact::Spliced(splice) => {
-                if splice.is_claim() {
-                    self.claim(situation, &splice);
-                }
-                for id in splice.inserted.iter() {
-                    self.insert(situation, id, seen.mark, report);
-                }
-                return;
+            Fact::Spliced(splice) if situation.has_operations => {
+                self.splice(situation, &splice, report);
             }
+            Fact::Spliced(_) => {}
             Fact::Observed(Record::Act { op, .. }) => {
                 self.sent.clear();
                 self.sent.extend(inserted_by(op));
-                return;
             }
-            Fact::Observed(Record::React(op)) => {
-                self.sent.extend(inserted_by(op));
-                return;
+            Fact::Observed(Record::React(op)) => self.sent.extend(inserted_by(op)),
+            Fact::TurnStart { .. } => self.gone.clear(),
+            Fact::TurnEnd { end, .. } if end != EndKind::Completed && !self.gone.is_empty() => {
+                report.exercised();
             }
-            Fact::TurnStart { .. } => *self = Self::default(),
-            Fact::StepStart(_) if !situation.has_operations => *self = Self::default(),
-            Fact::TurnEnd { end, .. } => self.judge(end, report),
             _ => {}
         }
-        self.by_tool = matches!(seen.fact, Fact::ToolResult { .. });
+        if !matches!(seen.fact, Fact::Spliced(_) | Fact::Observed(_)) {
+            self.by_tool = matches!(seen.fact, Fact::ToolResult { .. });
+        }
     }
 }
 
 impl ClaimedNeverReturns {
-    fn claim(&mut self, situation: &Situation, splice: &Spliced<'_>) {
-        if situation.batch.is_empty() {
-            self.gone.clear();
-            self.back.clear();
+    fn splice(&mut self, situation: &Situation, splice: &Spliced<'_>, report: &mut Report<'_>) {
+        if splice.is_claim() {
+            if situation.batch.is_empty() {
+                self.gone.clear();
+            }
+            let taken = situation.removed_by(splice).iter();
+            self.gone.extend(taken.map(|pending| pending.id.clone()));
         }
-        let taken = situation.removed_by(splice).iter();
-        self.gone.extend(taken.map(|pending| pending.id.clone()));
+        for id in splice.inserted.iter() {
+            let sent = take(&mut self.sent, id) || self.by_tool;
+            if take(&mut self.gone, id) && !sent {
+                report.violated(&[], format!("the loop puts {id} back"));
+            }
+        }
     }
+}
 
-    fn insert(&mut self, situation: &Situation, id: &str, mark: Mark, report: &mut Report<'_>) {
-        let sent = take(&mut self.sent, id);
-        if !take(&mut self.gone, id) {
-            return;
-        }
-        if !situation.has_operations {
-            self.back.push(mark);
-        } else if !sent && !self.by_tool {
-            report.violated(&[], format!("the loop puts {id} back"));
-        }
-    }
-
-    fn judge(&mut self, end: EndKind, report: &mut Report<'_>) {
-        let back = std::mem::take(&mut self.back);
-        let stopped = matches!(
-            end,
-            EndKind::Blocked | EndKind::Aborted { .. } | EndKind::Error { .. }
-        );
-        if !back.is_empty() && self.gone.is_empty() && stopped {
-            report.violated(&back, "the claimed batch was put back");
-        } else if !self.gone.is_empty() && stopped {
-            report.exercised();
-        }
-    }
+/// A producer asks for a turn, which claims its message; and what follows.
+fn asked(rest: Vec<Record>) -> Vec<Record> {
+    let mut records = vec![act(Op::Followup { id: "a".into() })];
+    records.extend(claiming());
+    records.extend(rest);
+    records
 }
 
 /// Takes one occurrence of an identity out, if it is there; says whether it was.
@@ -204,7 +177,7 @@ impl Rule for ConsumedWorkAccounts {
             records.push(turn_end(1, "blocked"));
             records
         },
-        refused: || vec![step_start(1, 1)],
+        refused: || vec![insert(NextTurn, 0, &["a"]), claim(NextTurn, 1)],
     };
 
     fn feed(&mut self, situation: &Situation, seen: &Seen<'_>, report: &mut Report<'_>) {
@@ -241,50 +214,48 @@ mod tests {
     use super::*;
     use crate::event::CancelCause;
     use crate::event::Target::NextStep;
-    use crate::rules::example::{act, broken, judge};
+    use crate::rules::example::{asks, broken, judge, step_start, tool_call, tool_result};
 
-    fn requeued(ask: Option<Op>) -> Vec<&'static str> {
-        let mut records = vec![act(Op::Followup { id: "a".into() })];
-        records.extend(claiming());
-        records.extend(ask.map(act));
-        records.extend([insert(NextTurn, 0, &["a"]), turn_end(1, "aborted")]);
-        broken(&judge(records))
-    }
-
-    #[test]
-    fn what_nobody_asked_to_insert_was_put_back_by_the_loop() {
-        assert_eq!(requeued(None), ["claimed-never-returns"]);
-        let cancel = Op::Cancel {
+    fn stopped(mut rest: Vec<Record>) -> Vec<&'static str> {
+        let op = Op::Cancel {
             cause: CancelCause::User,
             keep_inbox: true,
         };
-        assert_eq!(requeued(Some(cancel)), ["claimed-never-returns"]);
+        rest.insert(0, act(op));
+        broken(&judge(asked(rest)))
+    }
+
+    #[test]
+    fn a_stop_does_not_put_the_batch_back() {
+        let back = insert(NextTurn, 0, &["a"]);
+        let before_end = stopped(vec![back.clone(), turn_end(1, "aborted")]);
+        assert_eq!(before_end, ["claimed-never-returns"]);
+        let after_end = stopped(vec![turn_end(1, "aborted"), back]);
+        assert_eq!(after_end, ["claimed-never-returns"]);
     }
 
     #[test]
     fn an_owner_may_send_a_claimed_message_anew() {
-        let send = Op::Followup { id: "a".into() };
-        assert!(requeued(Some(send)).is_empty());
+        let send = act(Op::Followup { id: "a".into() });
+        assert!(stopped(vec![send, insert(NextTurn, 0, &["a"])]).is_empty());
     }
 
     #[test]
-    fn in_a_log_alone_a_part_of_the_batch_may_come_back() {
+    fn a_tool_may_add_a_message_of_a_claimed_identity() {
         let records = vec![
-            insert(NextStep, 0, &["context"]),
-            insert(NextTurn, 0, &["a"]),
-            turn_start(1),
-            claim(NextStep, 1),
-            claim(NextTurn, 1),
-            insert(NextStep, 0, &["context"]),
-            turn_end(1, "blocked"),
+            step_start(1, 1),
+            asks(1, 1, &["c"]),
+            tool_call(1, 1, "c"),
+            tool_result(1, 1, "c"),
+            insert(NextStep, 0, &["a"]),
         ];
-        assert!(broken(&judge(records)).is_empty());
+        assert!(stopped(records).is_empty());
     }
 
     #[test]
-    fn in_a_log_alone_a_message_may_be_sent_again_after_its_turn() {
+    fn a_log_alone_does_not_tell_whose_an_insertion_is() {
         let mut records = claiming();
-        records.extend([turn_end(1, "blocked"), insert(NextTurn, 0, &["a"])]);
+        records.extend([insert(NextTurn, 0, &["a"]), turn_end(1, "blocked")]);
         assert!(broken(&judge(records)).is_empty());
     }
 
