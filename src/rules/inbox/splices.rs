@@ -79,7 +79,10 @@ impl Rule for SpliceIsNormalised {
                     report.violated(&[asked], "a replacement is not one splice");
                 }
             }
-            Fact::Odd { kind, oddity } if kind == "agent/inbox/spliced" => match oddity {
+            Fact::Odd {
+                kind: "agent/inbox/spliced",
+                oddity,
+            } => match oddity {
                 Oddity::Coordinate => report.violated(&[], "a coordinate is no whole number"),
                 Oddity::ZeroRemoved => report.violated(&[], "removedCount is 0, not absent"),
                 _ => {}
