@@ -104,6 +104,12 @@ fn every_golden_schedule_and_repair_passes() {
 }
 
 #[test]
+fn what_was_measured_on_the_reference_since_is_observed_as_well() {
+    let called = conform([golden("measured")], &[]);
+    assert_eq!(called.out, "16 passed, 0 failed\n");
+}
+
+#[test]
 fn an_altered_observation_is_shown_with_what_was_observed() {
     let line = changed(|schedule| schedule["observations"][0][2]["id"] = json!("b"));
     differs(

@@ -5,7 +5,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test may fail where it stands"
+    reason = "a test fails by panicking"
 )]
 
 mod lines;

@@ -2,14 +2,18 @@
 //!
 //! Not here: what the types mean; how single types read (unit tests beside them).
 
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod lines;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lines::{TYPED, is_typed, recorded};
-use prestep::event::{Event, Lasting, Line, LineError, Row, catalog};
+use prestep::event::{Body, Event, Lasting, Line, LineError, Row, catalog};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -138,6 +142,16 @@ fn a_typed_event_prints_back_at_its_place() {
         let printed = serde_json::to_value(&event).unwrap();
         let row = Row::from_value(printed).unwrap();
         assert_eq!(Event::from_row(row), Ok(event), "{text}");
+    }
+}
+
+#[test]
+fn the_types_that_make_a_message_have_a_place_on_the_surface() {
+    for text in TYPED.lines() {
+        if let Line::Event(row) = Line::parse(text).unwrap() {
+            let has_place = row.body.surface().is_some();
+            assert_eq!(has_place, Body::makes_message(row.body.kind()), "{text}");
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! An edit is planned against the lists as they are, becomes one durable event, and is applied
 //! when that event is committed. Not here: committing and announcing; the machine does both.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use thiserror::Error;
@@ -243,17 +244,38 @@ impl Inbox {
         delete: usize,
         inserted: &[Message],
     ) -> Result<(), AlreadyPending> {
-        for (index, message) in inserted.iter().enumerate() {
+        let clashes = inserted.iter().enumerate().any(|(index, message)| {
             let stays = self.find(&message.id).is_some_and(|(list, place)| {
                 list != target || !(start..start + delete).contains(&place)
             });
-            if stays || inserted[..index].iter().any(|other| other.id == message.id) {
-                return Err(AlreadyPending {
-                    id: message.id.clone(),
-                });
-            }
+            stays || inserted[..index].iter().any(|other| other.id == message.id)
+        });
+        if clashes {
+            return Err(self.first_duplicate(target, start, delete, inserted));
         }
         Ok(())
+    }
+
+    /// The identity that is the first to come a second time, next-turn before next-step, in the
+    /// lists as the splice would leave them.
+    fn first_duplicate(
+        &self,
+        target: Target,
+        start: usize,
+        delete: usize,
+        inserted: &[Message],
+    ) -> AlreadyPending {
+        let mut lists = [self.next_turn.clone(), self.next_step.clone()];
+        lists[usize::from(target == Target::NextStep)]
+            .splice(start..start + delete, inserted.iter().cloned());
+        let mut seen = BTreeSet::new();
+        let mut ids = lists.iter().flatten().map(|message| &message.id);
+        let twice = ids
+            .find(|id| !seen.insert(*id))
+            .or(inserted.first().map(|first| &first.id));
+        AlreadyPending {
+            id: twice.cloned().unwrap_or_else(|| "".into()),
+        }
     }
 
     /// Applies a committed splice and gives back what it removed, in list order.

@@ -66,11 +66,8 @@ pub struct Member {
 pub fn catalog() -> Vec<Entry> {
     let document = schema();
     let definitions = &document["$defs"];
-    let core = Body::TYPES.iter().map(|row| (row, Owner::Core));
-    let plugins = Plugin::TYPES.iter().map(|row| (row, Owner::Plugin));
-    let durable = core
-        .chain(plugins)
-        .map(|(row, owner)| durable(row, owner, definitions));
+    let lines = list(&definitions["Line"]["anyOf"]).iter();
+    let durable = lines.filter_map(|line| durable_entry(line, definitions));
     let live = list(&definitions["Live"]["oneOf"]).iter();
     durable
         .chain(live.map(|variant| live_entry(variant, definitions)))
@@ -182,7 +179,7 @@ fn event(row: &TypeRow, generator: &mut SchemaGenerator) -> Value {
     }
     json!({
         "type": "object",
-        "description": meaning(row),
+        "description": row.meaning.concat().trim(),
         "properties": members,
         "required": required,
     })
@@ -220,19 +217,20 @@ fn unknown_event() -> Value {
     })
 }
 
-fn meaning(row: &TypeRow) -> String {
-    row.meaning.concat().trim().to_owned()
-}
-
-fn durable(row: &TypeRow, owner: Owner, definitions: &Value) -> Entry {
-    let data = (row.data)(&mut generator()).to_value();
-    Entry {
-        name: row.name.to_owned(),
+/// The entry of one kind of line, if it is that of a type of event.
+fn durable_entry(line: &Value, definitions: &Value) -> Option<Entry> {
+    let members_of_line = &line["properties"];
+    let name = text(&members_of_line["type"]["const"]);
+    let is = |row: &TypeRow| row.name == name;
+    let core = Body::TYPES.iter().any(is);
+    let plugin = Plugin::TYPES.iter().any(is);
+    (core || plugin).then(|| Entry {
+        name,
         lasting: Lasting::Durable,
-        owner,
-        meaning: meaning(row),
-        members: members(&data, definitions),
-    }
+        owner: if core { Owner::Core } else { Owner::Plugin },
+        meaning: text(&line["description"]),
+        members: members(&members_of_line["data"], definitions),
+    })
 }
 
 /// The entry of one variant of [`Live`]: its member `type` is the name.

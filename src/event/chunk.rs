@@ -115,7 +115,10 @@ pub enum Finish {
         failure: Failure,
     },
     /// The provider gave up, without a cancel from here.
-    Aborted,
+    Aborted {
+        /// How.
+        failure: Failure,
+    },
     /// Any other reason, whole.
     #[serde(untagged)]
     Other(Value),
@@ -124,5 +127,54 @@ pub enum Finish {
 impl Whole for Finish {
     fn whole(value: Value) -> Self {
         Self::Other(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: &Value) -> Chunk {
+        Chunk::deserialize(value).unwrap()
+    }
+
+    #[test]
+    fn a_piece_of_ours_reads_back_equal() {
+        let chunk = Chunk::from(ChunkKind::TextDelta {
+            index: 1,
+            text: "a".into(),
+        });
+        let printed = serde_json::to_value(&chunk).unwrap();
+        assert_eq!(read(&printed), chunk);
+    }
+
+    #[test]
+    fn unknown_members_of_a_piece_are_carried_along() {
+        let chunk = read(&json!({ "type": "usage", "usage": 1, "x": 2 }));
+        let names: Vec<_> = chunk.extra.iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["x"]);
+    }
+
+    #[test]
+    fn an_unknown_piece_is_kept_whole() {
+        let value = json!({ "type": "heartbeat", "beat": 3 });
+        assert_eq!(read(&value), Chunk::from(ChunkKind::Other(value)));
+    }
+
+    #[test]
+    fn a_piece_that_is_no_object_is_refused() {
+        assert!(Chunk::deserialize(&json!("text")).is_err());
+    }
+
+    #[test]
+    fn an_unknown_end_of_a_stream_is_kept_whole() {
+        let reason = json!({ "kind": "stop", "detail": "length" });
+        let chunk = read(&json!({ "type": "finish", "reason": reason }));
+        let expected = ChunkKind::Finish {
+            reason: Finish::Other(reason),
+        };
+        assert_eq!(chunk.kind, expected);
     }
 }

@@ -71,3 +71,20 @@ impl JsonSchema for Extra {
         json_schema!({ "type": "object", "additionalProperties": true })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_members_are_none_however_they_came() {
+        assert_eq!(Extra::from(Map::new()), Extra::NONE);
+    }
+
+    #[test]
+    fn a_member_of_the_same_name_is_replaced() {
+        let extra = Extra::NONE.with("a", 1.into()).with("a", 2.into());
+        let members: Vec<_> = extra.iter().collect();
+        assert_eq!(members, [("a", &Value::from(2))]);
+    }
+}

@@ -250,3 +250,47 @@ impl Block {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(role: &str) -> Value {
+        json!({ "id": "m", "role": role, "content": [], "source": { "kind": "user" } })
+    }
+
+    #[test]
+    fn the_role_of_a_message_is_read_once() {
+        let read = UserMessage::deserialize(&message("user")).unwrap();
+        assert_eq!(read.extra, Extra::NONE);
+    }
+
+    #[test]
+    fn a_message_of_another_role_is_refused() {
+        assert!(UserMessage::deserialize(&message("assistant")).is_err());
+        assert!(AssistantMessage::deserialize(&message("user")).is_err());
+    }
+
+    #[test]
+    fn a_tool_message_says_user_unless_it_was_read_otherwise() {
+        for role in ["user", "tool"] {
+            let read = ToolMessage::deserialize(&message(role)).unwrap();
+            assert_eq!(serde_json::to_value(&read).unwrap(), message(role));
+        }
+    }
+
+    #[test]
+    fn a_message_without_identity_is_refused() {
+        let value = json!({ "role": "user", "content": [], "source": { "kind": "user" } });
+        assert!(UserMessage::deserialize(&value).is_err());
+    }
+
+    #[test]
+    fn an_unknown_block_is_kept_whole() {
+        let image = json!({ "type": "image", "attachment": { "id": "a" } });
+        let read = Block::deserialize(&image).unwrap();
+        assert_eq!(read, Block::Other(image));
+    }
+}

@@ -6,6 +6,9 @@
 //! A type's JSON is the wire format of DeepSeek Harness session logs. Reading is exact: what a
 //! type does not know is carried along in [`Extra`], and an event whose shape no type fits is kept
 //! whole as [`Body::Unread`], so that parse and print give back the same JSON value.
+//!
+//! [`Line`] reads and prints the lines of session files; [`catalog()`] and [`schema()`] list every
+//! event with its members, generated from the types.
 
 mod catalog;
 mod chunk;

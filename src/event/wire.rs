@@ -233,3 +233,152 @@ impl Serialize for Event {
         map.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::{CancelCause, EndReason, Row, ToolError, TurnEnded, UserMessage};
+    use crate::event::{StepMark, ToolAnswered, UserSaid};
+
+    fn body(value: Value) -> Body {
+        Row::from_value(value).unwrap().body
+    }
+
+    #[test]
+    fn the_envelope_is_printed_in_the_order_of_the_wire() {
+        let said = UserSaid {
+            message: UserMessage::text("m", "hello"),
+            surface: Surface::append_from(vec![1]),
+        };
+        let event = Event {
+            seq: 2,
+            time: 9,
+            body: Body::UserMessage(said),
+        };
+        assert_eq!(
+            serde_json::to_string(&event).unwrap(),
+            concat!(
+                r#"{"type":"user/message","seq":2,"time":9,"data":{"role":"user","id":"m","#,
+                r#""content":[{"type":"text","text":"hello"}],"source":{"kind":"user"}},"#,
+                r#""surfaceOp":"append","sourceEventSeqs":[1]}"#
+            )
+        );
+    }
+
+    #[test]
+    fn an_unknown_type_is_kept_with_its_mark() {
+        let unread = body(json!({ "type": "weather/report", "data": [1], "ignorable": true }));
+        let expected = Unread {
+            kind: "weather/report".into(),
+            data: Some(json!([1])),
+            ignorable: true,
+        };
+        assert_eq!(unread, Body::Unread(Arc::new(expected)));
+    }
+
+    #[test]
+    fn a_known_type_of_another_shape_is_kept_whole() {
+        let unread = body(json!({ "type": "step/start", "data": { "turn": 1 } }));
+        assert!(matches!(unread, Body::Unread(_)));
+        assert_eq!(unread.kind(), "step/start");
+    }
+
+    #[test]
+    fn a_message_without_its_place_on_the_surface_is_kept_whole() {
+        let message = json!({ "id": "m", "role": "user", "content": [], "source": {} });
+        let unread = body(json!({ "type": "user/message", "data": message }));
+        assert!(matches!(unread, Body::Unread(_)));
+    }
+
+    #[test]
+    fn an_unknown_member_of_the_data_is_carried_along() {
+        let mark = body(json!({ "type": "step/end", "data": { "turn": 1, "step": 2, "x": 3 } }));
+        let Body::StepEnd(StepMark {
+            turn: 1,
+            step: 2,
+            extra,
+        }) = mark
+        else {
+            panic!("no step/end: {mark:?}");
+        };
+        assert_eq!(extra.get("x"), Some(&json!(3)));
+    }
+
+    #[test]
+    fn a_cancel_cause_keeps_foreign_members_apart_from_its_own() {
+        let reason = json!({ "kind": "hook", "reason": "enough", "by": "Ada" });
+        let data = json!({ "turn": 1, "reason": { "kind": "aborted", "reason": reason } });
+        let ended = body(json!({ "type": "turn/end", "data": data }));
+        let Body::TurnEnd(TurnEnded {
+            reason: EndReason::Aborted { reason },
+            ..
+        }) = ended
+        else {
+            panic!("not aborted: {ended:?}");
+        };
+        assert_eq!(
+            reason.cause,
+            CancelCause::Hook {
+                reason: "enough".into()
+            }
+        );
+        let names: Vec<_> = reason.extra.iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["by"]);
+    }
+
+    #[test]
+    fn a_cancel_cause_of_ours_reads_back_equal() {
+        let reason = EndReason::aborted(CancelCause::Parent);
+        let printed = serde_json::to_value(&reason).unwrap();
+        assert_eq!(exact::<EndReason>(&printed), Some(reason));
+    }
+
+    #[test]
+    fn an_unknown_end_reason_is_kept_and_the_turn_still_ends() {
+        let reason = json!({ "kind": "forked", "at": 7 });
+        let ended = body(json!({ "type": "turn/end", "data": { "turn": 1, "reason": reason } }));
+        let Body::TurnEnd(ended) = ended else {
+            panic!("no turn/end: {ended:?}");
+        };
+        assert_eq!(ended.reason, EndReason::Other(reason));
+    }
+
+    #[test]
+    fn an_end_reason_without_what_its_kind_needs_is_kept() {
+        let reason = json!({ "kind": "aborted" });
+        let ended = body(json!({ "type": "turn/end", "data": { "turn": 1, "reason": reason } }));
+        assert!(matches!(
+            ended,
+            Body::TurnEnd(TurnEnded {
+                reason: EndReason::Other(_),
+                ..
+            })
+        ));
+    }
+
+    #[test]
+    fn an_absent_mark_of_interruption_reads_as_not_interrupted() {
+        let message = json!({ "id": "m", "role": "assistant", "content": [], "source": {} });
+        let data = json!({ "turn": 1, "step": 1, "message": message });
+        let value = json!({ "type": "assistant/message", "data": data, "surfaceOp": "append" });
+        assert!(matches!(body(value), Body::AssistantMessage(said) if !said.interrupted));
+    }
+
+    #[test]
+    fn a_tool_result_of_version_4_is_read_with_its_role_aside() {
+        let message = json!({
+            "id": "m", "role": "tool", "toolCallId": "c", "isError": true,
+            "content": [{ "type": "text", "text": "gone" }],
+            "source": { "kind": "tool", "callId": "c" },
+        });
+        let data = json!({ "turn": 1, "step": 1, "message": message, "error": { "code": "GONE" } });
+        let value = json!({ "type": "tool/result", "data": data, "surfaceOp": "append" });
+        let Body::ToolResult(ToolAnswered { message, error, .. }) = body(value) else {
+            panic!("no tool/result");
+        };
+        assert_eq!(message.extra.get("role"), Some(&json!("tool")));
+        assert!(matches!(error, Some(ToolError { code, .. }) if *code == *"GONE"));
+    }
+}

@@ -543,7 +543,7 @@ fn finish(kind: &ChunkKind) -> Option<FinishKind> {
         return None;
     };
     Some(match reason {
-        Finish::Error { .. } | Finish::Aborted => FinishKind::Failure,
+        Finish::Error { .. } | Finish::Aborted { .. } => FinishKind::Failure,
         Finish::MaxTokens => FinishKind::MaxTokens,
         Finish::Stop | Finish::ToolCalls | Finish::Other(_) => FinishKind::Answer,
     })

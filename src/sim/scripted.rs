@@ -198,10 +198,15 @@ impl Script {
                 self.finish(Finish::ToolCalls);
             }
             Outcome::Finish(FinishKind::MaxTokens) => self.finish(Finish::MaxTokens),
-            Outcome::Finish(FinishKind::Aborted) => self.finish(Finish::Aborted),
+            Outcome::Finish(FinishKind::Aborted) => {
+                self.finish(Finish::Aborted {
+                    failure: scripted_failure(),
+                });
+            }
             Outcome::Finish(FinishKind::Error) => {
-                let failure = Failure::coded("scripted failure", "SCRIPTED");
-                self.finish(Finish::Error { failure });
+                self.finish(Finish::Error {
+                    failure: scripted_failure(),
+                });
             }
             _ => self.finish(Finish::Stop),
         }
@@ -251,6 +256,10 @@ impl Script {
         self.ready.push_back(ChunkKind::Finish { reason }.into());
         self.end = Some(Ok(()));
     }
+}
+
+fn scripted_failure() -> Failure {
+    Failure::coded("scripted failure", "SCRIPTED")
 }
 
 impl Tools for Scripted {

@@ -108,6 +108,7 @@ impl Machine {
             owed: Owed::default(),
             clear_owed: false,
             life: Life::Alive,
+            depth: 0,
             route,
             limits,
         })
@@ -118,7 +119,7 @@ impl Machine {
     /// # Errors
     /// When that point is not awaited; then nothing happens.
     pub fn end<H: Host + ?Sized>(&mut self, host: &mut H, end: End) -> Result<(), NotAwaited> {
-        self.0.end(host, end)
+        self.0.region(|core| core.end(host, end))
     }
 }
 
@@ -152,6 +153,8 @@ pub struct Core {
     /// A broad cancel came while a durable event was published; its clearing follows.
     clear_owed: bool,
     life: Life,
+    /// Regions that are under way, one inside another; 0 at rest.
+    depth: u32,
     route: LoggedRoute,
     limits: Limits,
 }
@@ -175,9 +178,11 @@ struct Owed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Life {
     Alive,
+    /// Disposal was asked for, and clears the lists.
+    Clearing,
     /// Disposal began; nothing is latched any more.
     Disposing,
-    /// Every operation is refused.
+    /// It is complete; every operation is refused.
     Disposed,
 }
 

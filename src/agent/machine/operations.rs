@@ -66,14 +66,16 @@ impl Core {
         target: Target,
         wake: bool,
     ) -> Result<(), EditError> {
-        // Settled before the insertion is published: its observers may cancel.
-        let late = wake && self.is_aborted();
-        let target = if late { Target::NextTurn } else { target };
-        self.append(host, target, message)?;
-        if wake {
-            self.wake(host, late);
-        }
-        Ok(())
+        self.region(|core| {
+            // Settled before the insertion is published: its observers may cancel.
+            let late = wake && core.is_aborted();
+            let target = if late { Target::NextTurn } else { target };
+            core.append(host, target, message)?;
+            if wake {
+                core.wake(host, late);
+            }
+            Ok(())
+        })
     }
 
     /// Sends to next-turn, with a wake.
@@ -237,16 +239,20 @@ impl Core {
     }
 
     /// Begins disposal: a cancel with cause `disposed` that clears, after which nothing is latched.
-    /// It is complete as soon as nothing is active. A second call does nothing more.
+    /// It is complete when the outermost region has ended and nothing is active; until then
+    /// operations are taken. A second call does nothing more.
     pub fn dispose<H: Host + ?Sized>(&mut self, host: &mut H) {
-        if self.life == Life::Disposed {
+        if self.life != Life::Alive {
             return;
         }
-        if let Err(failure) = self.clear_lists(host) {
-            self.report(host, failure);
-        }
-        self.abort(CancelCause::Disposed, Keep::Nothing);
-        self.begin_disposal();
+        self.region(|core| {
+            core.life = Life::Clearing;
+            if let Err(failure) = core.clear_lists(host) {
+                core.report(host, failure);
+            }
+            core.abort(CancelCause::Disposed, Keep::Nothing);
+            core.life = Life::Disposing;
+        });
     }
 
     pub(super) fn cancel_in_publication(
@@ -262,20 +268,24 @@ impl Core {
     }
 
     pub(super) fn dispose_in_publication(&mut self) {
-        if self
-            .cancel_in_publication(CancelCause::Disposed, Keep::Nothing)
-            .is_ok()
-        {
-            self.begin_disposal();
+        if self.life == Life::Alive {
+            // Only a disposed agent refuses, and this one is alive.
+            let cancelled = self.cancel_in_publication(CancelCause::Disposed, Keep::Nothing);
+            debug_assert_eq!(cancelled, Ok(()));
+            self.life = Life::Disposing;
         }
     }
 
-    fn begin_disposal(&mut self) {
-        self.life = if self.is_quiet() {
-            Life::Disposed
-        } else {
-            Life::Disposing
-        };
+    /// Runs a region, or a part of the one in which an observer asks for it. Disposal is complete
+    /// at the end of the outermost one.
+    pub(super) fn region<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
+        self.depth += 1;
+        let result = act(self);
+        self.depth -= 1;
+        if self.depth == 0 && self.life == Life::Disposing && self.is_quiet() {
+            self.life = Life::Disposed;
+        }
+        result
     }
 
     fn refuse_disposed(&self) -> Result<(), Disposed> {
@@ -322,9 +332,6 @@ impl Core {
         self.at = At::Idle;
         self.step = 0;
         self.ended = None;
-        if self.life == Life::Disposing {
-            self.life = Life::Disposed;
-        }
         if announce {
             host.live(
                 &Live::Status {
@@ -333,7 +340,7 @@ impl Core {
                 self,
             );
         }
-        if latch && !self.inbox.is_empty() && !self.is_disposed() {
+        if latch && !self.inbox.is_empty() {
             self.wake(host, false);
         }
     }
@@ -366,6 +373,14 @@ impl Core {
     /// One ordinary mutation: the event commits, its observers see the lists as they were, the
     /// lists change, then the live events.
     pub(super) fn mutate<H: Host + ?Sized>(
+        &mut self,
+        host: &mut H,
+        splice: InboxSpliced,
+    ) -> Result<Vec<Message>, Failure> {
+        self.region(|core| core.mutate_and_announce(host, splice))
+    }
+
+    fn mutate_and_announce<H: Host + ?Sized>(
         &mut self,
         host: &mut H,
         splice: InboxSpliced,

@@ -277,7 +277,7 @@ impl Core {
             (At::Streaming(attempt), End::Chunk(chunk)) => self.chunk(host, attempt, chunk),
             (At::Streaming(attempt), End::Streamed(result)) => self.streamed(host, attempt, result),
             (At::Recovering(failure), End::Recovered(result)) => {
-                self.recovered(host, failure, &result);
+                self.recovered(host, failure, result);
             }
             (At::Tooling(run), End::Prepared(index, result)) => {
                 self.prepared(host, run, index, result);

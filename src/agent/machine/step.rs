@@ -124,10 +124,8 @@ impl Core {
         }
         match &attempt.finish {
             _ if self.is_aborted() => self.cut_off(host, &attempt),
-            Some(Finish::Error { failure }) => self.at = At::Recovering(failure.clone()),
-            Some(Finish::Aborted) => {
-                let words = "the provider gave up on the request";
-                self.at = At::Recovering(Failure::coded(words, "ABORTED"));
+            Some(Finish::Error { failure } | Finish::Aborted { failure }) => {
+                self.at = At::Recovering(failure.clone());
             }
             _ => self.answer(host, &attempt),
         }
@@ -135,18 +133,16 @@ impl Core {
 
     /// The model has answered: its message, then its tools.
     fn answer<H: Host + ?Sized>(&mut self, host: &mut H, attempt: &Attempt) {
-        let cut_short = attempt.finish == Some(Finish::MaxTokens);
         let mut content = attempt.content();
-        if cut_short {
-            // A call at the ceiling may be half a call: none is run, and none is left unanswered.
+        let is_cut = attempt.finish == Some(Finish::MaxTokens);
+        if is_cut {
+            // What the ceiling cut off is not run, so nothing would ever answer it.
             content.retain(|block| !matches!(block, Block::ToolCall { .. }));
         }
         let calls = stream::calls(&content);
         match self.say(host, attempt, content, false) {
             Err(failure) => self.close_step(host, Err(failure)),
-            Ok(()) if cut_short => {
-                self.close_step(host, Ok(Some(Ended::MaxTokens)));
-            }
+            Ok(()) if is_cut => self.close_step(host, Ok(Some(Ended::MaxTokens))),
             Ok(()) if calls.is_empty() => self.close_step(host, Ok(Some(Ended::Completed))),
             Ok(()) => self.schedule(host, ToolRun::new(calls)),
         }
@@ -198,12 +194,13 @@ impl Core {
         &mut self,
         host: &mut H,
         failure: Failure,
-        result: &Result<Recovery, Failure>,
+        result: Result<Recovery, Failure>,
     ) {
         match result {
             _ if self.is_aborted() => self.close_step(host, Ok(None)),
             Ok(Recovery::Retry) => self.request(host),
-            Ok(Recovery::Fail) | Err(_) => self.close_step(host, Err(failure)),
+            Ok(Recovery::Fail) => self.close_step(host, Err(failure)),
+            Err(thrown) => self.close_step(host, Err(thrown)),
         }
     }
 }

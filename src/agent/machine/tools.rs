@@ -183,11 +183,13 @@ impl Core {
         let state = &mut run.calls[index].state;
         if let CallState::Preparing { called } = *state {
             *state = match result {
-                Ok(()) if self.is_aborted() => CallState::Done {
+                // A preparation that watches the signal fails because of the stop.
+                _ if self.is_aborted() => CallState::Done {
                     called,
                     outcome: Outcome::NotDispatched,
                 },
-                Ok(()) => CallState::Running { called },
+                Ok(()) if run.failure.is_none() => CallState::Running { called },
+                Ok(()) => CallState::Lost { called },
                 Err(failure) => {
                     run.failure.get_or_insert(failure);
                     CallState::Lost { called }

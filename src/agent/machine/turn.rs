@@ -62,30 +62,38 @@ pub(super) enum After {
 impl Core {
     /// The first region of a turn: closings that are still owed, `turn/start`, the first boundary.
     pub(super) fn open_turn<H: Host + ?Sized>(&mut self, host: &mut H) {
-        if self.is_aborted() {
-            self.at = At::Closed(After::Stop);
-            return;
-        }
-        self.step = 0;
-        self.ended = None;
-        // A log that is continued may hold any number, the last one too.
-        let turn = self.last_turn.saturating_add(1);
-        let opening = Body::TurnStart(TurnStarted {
-            turn,
-            extra: Extra::NONE,
-        });
-        let opened = self.settle_owed(host).and_then(|()| commit(host, &opening));
-        match opened {
-            Ok(seq) => {
-                self.last_turn = turn;
-                self.publish(host, seq, &opening);
-                self.boundary(host, Target::NextTurn);
-            }
+        match self.start_turn(host) {
+            Ok(true) => self.boundary(host, Target::NextTurn),
+            Ok(false) => self.at = At::Closed(After::Stop),
             Err(failure) => {
                 self.report(host, failure);
                 self.at = At::Closed(After::Stop);
             }
         }
+    }
+
+    /// Appends what is owed, then `turn/start`; `false` when a stop came first.
+    fn start_turn<H: Host + ?Sized>(&mut self, host: &mut H) -> Result<bool, Failure> {
+        if self.is_aborted() {
+            return Ok(false);
+        }
+        self.step = 0;
+        self.ended = None;
+        self.settle_owed(host)?;
+        // An observer of what was owed may have stopped the driver.
+        if self.is_aborted() {
+            return Ok(false);
+        }
+        let none_left = || Failure::coded("no turn number is left", "TURNS_EXHAUSTED");
+        let turn = self.last_turn.checked_add(1).ok_or_else(none_left)?;
+        let opening = Body::TurnStart(TurnStarted {
+            turn,
+            extra: Extra::NONE,
+        });
+        let seq = commit(host, &opening)?;
+        self.last_turn = turn;
+        self.publish(host, seq, &opening);
+        Ok(true)
     }
 
     /// A step boundary: claims the batch and goes on to its decision.

@@ -2,7 +2,7 @@
 //!
 //! Not here: what the parts are for (`plugin`).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::ready;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use super::plugin::{
     Ask, Assemble, Clock, DurableObserver, FailedRequest, LiveObserver, LocalFuture, Model, Place,
     PreStep, Request, RequestError, RouteProposal, StepProposal, Tools, TurnStopping,
 };
-use super::{Agent, Inner, Signal, State};
+use super::{Agent, Inner, State};
 use crate::agent::log::{Memory, SessionLog, Storage};
 use crate::agent::machine::{
     Call, Decision, Limits, Machine, Origin, Overlap, Recovery, Route, ToolFailure, ToolOutput,
@@ -200,7 +200,8 @@ impl Builder {
             running: RefCell::default(),
             ended: RefCell::default(),
             open_points: RefCell::default(),
-            signal: RefCell::new(Signal::default()),
+            signal_turn: Cell::default(),
+            signal: RefCell::default(),
             waiting: RefCell::default(),
         }))
     }

@@ -153,10 +153,6 @@ impl Agent {
     }
 
     fn begin_assemble(&self, parts: &Parts) -> LocalFuture<End> {
-        let is_first = self.0.state.borrow().machine.step() == 0;
-        if is_first {
-            self.fresh_signal();
-        }
         match &parts.assemble {
             None => Box::pin(ready(End::Assembled(Ok(None)))),
             Some(assemble) => {

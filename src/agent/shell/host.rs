@@ -34,7 +34,8 @@ pub(super) struct Parts {
 /// The maintenance job, from its start until the driver takes it up.
 #[derive(Default)]
 pub(super) struct Jobs {
-    pub(super) signal: Signal,
+    /// Of the job that runs, if one does.
+    pub(super) signal: Option<Signal>,
     pub(super) started: Option<LocalFuture<()>>,
 }
 
@@ -44,8 +45,9 @@ impl Jobs {
         &mut self,
         job: impl FnOnce(Signal) -> F,
     ) {
-        self.signal = Signal::default();
-        self.started = Some(Box::pin(job(self.signal.clone())));
+        let signal = Signal::default();
+        self.signal = Some(signal.clone());
+        self.started = Some(Box::pin(job(signal)));
     }
 }
 

@@ -53,7 +53,7 @@ mod plugin;
 mod scope;
 mod signal;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
@@ -93,7 +93,10 @@ struct Inner {
     ended: RefCell<Option<End>>,
     /// Kept for its room.
     open_points: RefCell<Vec<Point>>,
-    signal: RefCell<Signal>,
+    /// The turn that the signal is of.
+    signal_turn: Cell<Turn>,
+    /// None until somebody needs it.
+    signal: RefCell<Option<Signal>>,
     waiting: RefCell<Vec<Waker>>,
 }
 
@@ -310,14 +313,30 @@ impl Agent {
         state.host.log.flush().map_err(refused)
     }
 
-    /// After every region: the signal follows the machine, and whoever waits looks again.
+    /// After every region: the signals follow the machine, and whoever waits looks again.
     fn after_region(&self) {
-        if let Some(cause) = self.0.state.borrow().machine.abort_cause() {
-            self.signal().abort(cause);
-            self.0.state.borrow().host.jobs.signal.abort(cause);
-        }
+        self.signal_abort();
         let waiting = std::mem::take(&mut *self.0.waiting.borrow_mut());
         waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Each turn and each job has a signal of its own; what is over is not signalled any more.
+    fn signal_abort(&self) {
+        let mut state = self.0.state.borrow_mut();
+        let State { machine, host } = &mut *state;
+        let turn = machine.turn();
+        if self.0.signal_turn.replace(turn) != turn || machine.is_quiet() {
+            *self.0.signal.borrow_mut() = None;
+        }
+        if !machine.awaits(Point::Maintenance) {
+            host.jobs.signal = None;
+        }
+        let cause = machine.abort_cause().cloned();
+        let job = host.jobs.signal.clone();
+        drop(state);
+        if let Some(cause) = cause {
+            job.unwrap_or_else(|| self.signal()).abort(&cause);
+        }
     }
 
     fn wake_on_change(&self, waker: &Waker) {
@@ -325,12 +344,8 @@ impl Agent {
     }
 
     fn signal(&self) -> Signal {
-        self.0.signal.borrow().clone()
-    }
-
-    /// Each turn has a signal of its own.
-    fn fresh_signal(&self) {
-        *self.0.signal.borrow_mut() = Signal::default();
+        let mut signal = self.0.signal.borrow_mut();
+        signal.get_or_insert_with(Signal::default).clone()
     }
 }
 

@@ -91,6 +91,46 @@ impl<Q: ?Sized, A> fmt::Debug for Next<Q, A> {
 }
 
 /// Takes part in the pre-step decision.
+///
+/// ```
+/// # use std::rc::Rc;
+/// # use prestep::agent::machine::Decision;
+/// # use prestep::agent::shell::{LocalFuture, Next, PreStep, StepProposal};
+/// # use prestep::event::Failure;
+/// struct Pass;
+///
+/// impl PreStep for Pass {
+///     fn pre_step(
+///         self: Rc<Self>,
+///         _: Rc<StepProposal>,
+///         next: Next<StepProposal, Decision>,
+///     ) -> LocalFuture<Result<Decision, Failure>> {
+///         Box::pin(async move { next.run().await })
+///     }
+/// }
+/// ```
+///
+/// `next` is used up by its call: whoever asks the rest a second time does not compile.
+///
+/// ```compile_fail,E0382
+/// # use prestep::agent::machine::Decision;
+/// # use prestep::agent::shell::{Next, StepProposal};
+/// # use prestep::event::Failure;
+/// async fn twice(next: Next<StepProposal, Decision>) -> Result<Decision, Failure> {
+///     next.run().await?;
+///     next.run().await
+/// }
+/// ```
+///
+/// Nor does whoever edits the batch in place.
+///
+/// ```compile_fail,E0596
+/// # use std::rc::Rc;
+/// # use prestep::agent::shell::StepProposal;
+/// fn edit(proposal: Rc<StepProposal>) {
+///     proposal.batch.clear();
+/// }
+/// ```
 pub trait PreStep {
     /// Answers for itself and everything further in.
     fn pre_step(

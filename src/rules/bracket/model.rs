@@ -214,7 +214,7 @@ fn cut(kind: &str) -> Vec<crate::event::Record> {
 mod tests {
     use super::*;
     use crate::event::Target::NextStep;
-    use crate::event::{Finish, Record};
+    use crate::event::{Failure, Finish, Record};
     use crate::rules::example::{broken, finish, insert, judge, replacing, request, tool_result};
 
     fn in_step(events: Vec<Record>) -> Vec<&'static str> {
@@ -252,7 +252,16 @@ mod tests {
 
     #[test]
     fn a_message_does_not_cite_the_chunks_of_an_earlier_attempt() {
-        let failed = || finish(1, 1, Finish::Aborted);
+        let failure = Failure::unknown("gave up");
+        let failed = || {
+            finish(
+                1,
+                1,
+                Finish::Aborted {
+                    failure: failure.clone(),
+                },
+            )
+        };
         let retried = |cited: &[Seq]| {
             let answer = answer(1, 1, cited);
             in_step(vec![chunk(1, 1), failed(), request(), chunk(1, 1), answer])
