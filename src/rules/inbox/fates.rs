@@ -17,7 +17,7 @@ use crate::rules::{
 pub(in crate::rules) struct ClaimedNeverReturns {
     /// The last claimed batch, without what its owners sent anew.
     gone: Vec<Arc<str>>,
-    /// What producers asked to insert.
+    /// What the last operation asked to insert, and was not inserted yet.
     sent: Vec<Arc<str>>,
     /// Whether the loop has just committed a tool's result; then what it inserts is the tool's.
     by_tool: bool,
@@ -42,11 +42,11 @@ impl Rule for ClaimedNeverReturns {
                 self.splice(situation, &splice, report);
             }
             Fact::Spliced(_) => {}
-            Fact::Observed(Record::Act { op, .. }) => {
+            // An operation inserts before anything else that it causes.
+            Fact::Observed(Record::Act { op, .. } | Record::React(op)) => {
                 self.sent.clear();
                 self.sent.extend(inserted_by(op));
             }
-            Fact::Observed(Record::React(op)) => self.sent.extend(inserted_by(op)),
             Fact::TurnStart { .. } => self.gone.clear(),
             Fact::TurnEnd { end, .. } if end != EndKind::Completed && !self.gone.is_empty() => {
                 report.exercised();
