@@ -11,6 +11,8 @@ use crate::event::{
     UserMessage, UserSaid,
 };
 
+pub use super::example_live::*;
+
 /// Stands for "no place of its own": [`super::numbered`] gives the place.
 const UNNUMBERED: Seq = Seq::MAX;
 

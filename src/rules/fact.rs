@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use crate::event::{
-    AssistantSaid, Block, Body, CancelCause, ChunkKind, EndReason, Event, Finish, InboxSpliced, Live, Message,
-    MessageId, Record, Seq, Source, Step, Surface, SurfaceOp, Target, ToolAnswered, Turn,
+    AssistantSaid, Block, Body, CancelCause, ChunkKind, EndReason, Event, Finish, InboxSpliced,
+    Live, Message, MessageId, Record, Seq, Source, Step, Surface, SurfaceOp, Target, ToolAnswered,
+    Turn,
 };
 
 use super::finding::Mark;
