@@ -39,4 +39,4 @@ pub use live::{Live, Status};
 pub use message::{AssistantMessage, Block, Message, Source, ToolMessage, UserMessage};
 pub use op::Op;
 pub use plugin::Plugin;
-pub use record::{Answer, Lists, Record, Refused, Returned};
+pub use record::{Answer, Lists, Record, Refused, Resting, Returned};

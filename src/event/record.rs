@@ -7,12 +7,19 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallId, Event, Live, MessageId, Op, Step, Turn};
+use super::{CallId, Event, Live, MessageId, Op, Status, Step, Turn};
 
 /// One observation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Record {
+    /// A world opens: what rules must know of how it was set up.
+    Opened {
+        /// Pre-step listeners, the outermost first.
+        listeners: Vec<Arc<str>>,
+        /// How many parallel tool calls may be in flight.
+        parallel_calls_max: usize,
+    },
     /// A durable event is published.
     Durable(Event),
     /// Both lists as an observer of the splice just published sees them.
@@ -30,6 +37,8 @@ pub enum Record {
         /// What it asks.
         op: Op,
     },
+    /// It is done.
+    ActEnd,
     /// An awaited point is let go.
     Release {
         /// The gate that held it.
@@ -82,11 +91,15 @@ pub enum Record {
     ToolBegun {
         /// The call.
         call: CallId,
+        /// Whether nothing may run beside it.
+        exclusive: bool,
     },
     /// The body of a tool call is over.
     ToolEnded {
         /// The call.
         call: CallId,
+        /// Whether its result ends the turn for the model.
+        concludes: bool,
     },
     /// The plugins have the last word on this turn.
     TurnStopping {
@@ -106,8 +119,49 @@ pub enum Record {
     Idle(u32),
     /// Disposal is complete.
     Disposed,
-    /// The maintenance job settled; the failure's words, if it failed.
+    /// The maintenance job is over; the failure's words, if it failed.
     Maintenance(Option<Arc<str>>),
+    /// An extension point is dispatched to its listeners, who are awaited.
+    Dispatched {
+        /// Its name on the wire.
+        point: Arc<str>,
+    },
+    /// An observer that comes before whoever records fails at the publication that comes next.
+    ObserverFailed,
+    /// The storage refuses a batch.
+    AppendRefused,
+    /// A live event carries a member that is not of its type.
+    Surplus {
+        /// Its type on the wire.
+        live: Arc<str>,
+        /// The member.
+        member: Arc<str>,
+    },
+    /// Nothing of the agent can move.
+    Rest(Resting),
+    /// The process is gone; nothing but the log is left.
+    Crashed,
+    /// An agent goes on with a log.
+    Resumed {
+        /// What it has pending.
+        lists: Lists,
+        /// The last turn that it knows of; 0 for none.
+        last_turn: Turn,
+    },
+}
+
+/// Where an agent rests.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Resting {
+    /// Both lists.
+    pub lists: Lists,
+    /// What the agent says of itself.
+    pub status: Status,
+    /// Whether neither a driver nor maintenance is left.
+    pub quiet: bool,
+    /// The gates that are held, in the order in which they were.
+    pub held: Vec<Arc<str>>,
 }
 
 /// What a listener, or the whole waterfall, answers to a pre-step decision.

@@ -110,7 +110,12 @@ fn ids(ids: &[MessageId]) -> String {
 fn describe(record: &Record) -> Option<(String, String)> {
     let (who, what): (&str, String) = match record {
         Record::Durable(event) => return Some((actor(&event.body).into(), durable(event))),
-        Record::Lists(_) => return None,
+        // Told by the lines around them.
+        Record::Opened { .. }
+        | Record::Lists(_)
+        | Record::ActEnd
+        | Record::Dispatched { .. }
+        | Record::Rest(_) => return None,
         Record::Live(live) => ("live", describe_live(live)),
         Record::React(op) => ("observer", describe_op(op)),
         Record::ReactEnd(_) => ("observer", String::new()),
@@ -139,8 +144,8 @@ fn describe(record: &Record) -> Option<(String, String)> {
             (listener, format!("answers: {}", describe_answer(answer)))
         }
         Record::ModelAsked { .. } => ("model", "is asked".into()),
-        Record::ToolBegun { call } => ("tool", format!("{call} begins")),
-        Record::ToolEnded { call } => ("tool", format!("{call} is over")),
+        Record::ToolBegun { call, .. } => ("tool", format!("{call} begins")),
+        Record::ToolEnded { call, .. } => ("tool", format!("{call} is over")),
         Record::TurnStopping { turn } => ("loop", format!("asks before turn {turn} closes")),
         Record::Gate { gate } => ("schedule", format!("holds {gate}")),
         Record::Returned(Returned::Pending(was)) => (
@@ -155,6 +160,11 @@ fn describe(record: &Record) -> Option<(String, String)> {
         Record::Disposed => ("", "disposal is complete".into()),
         Record::Maintenance(None) => ("", "maintenance is done".into()),
         Record::Maintenance(Some(words)) => ("", format!("maintenance failed: {words}")),
+        Record::ObserverFailed => ("observer", "fails".into()),
+        Record::AppendRefused => ("log", "refuses to append".into()),
+        Record::Surplus { live, member } => ("live", format!("{live} carries \"{member}\"")),
+        Record::Crashed => ("", "the process is gone".into()),
+        Record::Resumed { lists: both, .. } => ("", format!("goes on with {}", lists(both))),
     };
     Some((who.into(), what))
 }

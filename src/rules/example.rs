@@ -14,6 +14,8 @@ use crate::event::{
     ToolCalled, ToolError, ToolMessage, Turn, TurnEnded, TurnStarted, UserMessage, UserSaid,
 };
 
+pub use super::example_live::*;
+
 /// Stands for "no place of its own": [`super::numbered`] gives the place.
 const UNNUMBERED: Seq = Seq::MAX;
 

@@ -8,8 +8,9 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use crate::event::{
-    AssistantSaid, Block, Body, ChunkKind, EndReason, Event, Finish, InboxSpliced, Live, Message,
-    MessageId, Record, Seq, Source, Step, Surface, SurfaceOp, Target, ToolAnswered, Turn,
+    AssistantSaid, Block, Body, CancelCause, ChunkKind, EndReason, Event, Finish, InboxSpliced,
+    Live, Message, MessageId, Record, Seq, Source, Step, Surface, SurfaceOp, Target, ToolAnswered,
+    Turn,
 };
 
 use super::finding::Mark;
@@ -41,6 +42,8 @@ pub enum Fact<'a> {
         turn: Turn,
         /// Why.
         end: EndKind,
+        /// The cause of an aborted turn, where it is known.
+        cause: Option<&'a CancelCause>,
     },
     /// `step/start`.
     StepStart(Place),
@@ -293,6 +296,15 @@ pub enum Kind {
     Idle,
     Disposed,
     Maintenance,
+    Opened,
+    ActEnd,
+    Dispatched,
+    ObserverFailed,
+    AppendRefused,
+    Surplus,
+    Rest,
+    Crashed,
+    Resumed,
 }
 
 /// A set of kinds.
@@ -351,6 +363,7 @@ impl<'a> Fact<'a> {
             Body::TurnEnd(ended) => Self::TurnEnd {
                 turn: ended.turn,
                 end: EndKind::of(&ended.reason),
+                cause: cause(&ended.reason),
             },
             Body::StepStart(mark) => Self::StepStart(Place {
                 turn: mark.turn,
@@ -471,6 +484,15 @@ fn kind_of_record(record: &Record) -> Kind {
         Record::Idle(_) => Kind::Idle,
         Record::Disposed => Kind::Disposed,
         Record::Maintenance(_) => Kind::Maintenance,
+        Record::Opened { .. } => Kind::Opened,
+        Record::ActEnd => Kind::ActEnd,
+        Record::Dispatched { .. } => Kind::Dispatched,
+        Record::ObserverFailed => Kind::ObserverFailed,
+        Record::AppendRefused => Kind::AppendRefused,
+        Record::Surplus { .. } => Kind::Surplus,
+        Record::Rest(_) => Kind::Rest,
+        Record::Crashed => Kind::Crashed,
+        Record::Resumed { .. } => Kind::Resumed,
     }
 }
 
@@ -535,6 +557,13 @@ impl EndKind {
                 _ => Self::Unknown,
             },
         }
+    }
+}
+
+fn cause(reason: &EndReason) -> Option<&CancelCause> {
+    match reason {
+        EndReason::Aborted { reason } => Some(&reason.cause),
+        _ => None,
     }
 }
 

@@ -26,12 +26,17 @@
 //! assert_eq!(broken, ["turn-numbers-follow"]);
 //! ```
 
+mod boundary;
 mod bracket;
 pub mod example;
+mod example_live;
 mod fact;
 mod finding;
 mod inbox;
 pub mod leniency;
+mod live;
+mod notices;
+mod schedule;
 mod situation;
 
 use std::fmt::Debug;
@@ -39,11 +44,13 @@ use std::hash::Hash;
 
 use crate::event::{Record, Seq};
 
+pub use boundary::Boundary;
 pub use fact::{
     EndKind, Fact, FinishKind, Ids, Kind, Kinds, Oddity, OnSurface, Place, Said, Seen, Spliced,
 };
 pub use finding::{Mark, Report, RuleId, Verdict, Violation};
-pub use situation::{OpenCall, OpenStep, OpenTurn, Pending, Situation};
+pub use notices::{Notice, NoticeKind, Notices, Owing};
+pub use situation::{Doing, Life, OpenCall, OpenStep, OpenTurn, Pending, Publication, Situation};
 
 /// What a rule needs to be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -178,6 +185,52 @@ rules! {
     fork_starts_empty: inbox::ForkStartsEmpty,
     list_order_is_kept: inbox::ListOrderIsKept,
     consumed_work_accounts: inbox::ConsumedWorkAccounts,
+    durable_before_live: live::DurableBeforeLive,
+    observer_sees_the_list_before: live::ObserverSeesTheListBefore,
+    inserted_once_per_insertion: live::InsertedOncePerInsertion,
+    discarded_once_per_removal: live::DiscardedOncePerRemoval,
+    discarded_before_inserted: live::DiscardedBeforeInserted,
+    claimed_once_per_message: live::ClaimedOncePerMessage,
+    live_payloads_are_minimal: live::LivePayloadsAreMinimal,
+    blocked_or_empty_opens_no_step: live::BlockedOrEmptyOpensNoStep,
+    claimed_enters_or_ends: live::ClaimedEntersOrEnds,
+    every_message_has_one_fate: live::EveryMessageHasOneFate,
+    one_decision_per_claim: live::OneDecisionPerClaim,
+    decision_sees_the_claimed_batch: live::DecisionSeesTheClaimedBatch,
+    proposal_names_the_next_step: live::ProposalNamesTheNextStep,
+    claimed_is_exclusive: live::ClaimedIsExclusive,
+    decision_after_abort_is_ignored: live::DecisionAfterAbortIsIgnored,
+    later_empty_entry: live::LaterEmptyEntry,
+    waterfall_nests: live::WaterfallNests,
+    entered_is_the_final_decision: live::EnteredIsTheFinalDecision,
+    no_retired_extension_point: live::NoRetiredExtensionPoint,
+    status_alternates: live::StatusAlternates,
+    error_before_turn_end: live::ErrorBeforeTurnEnd,
+    aborted_is_silent: live::AbortedIsSilent,
+    turn_stopping_only_at_rest: live::TurnStoppingOnlyAtRest,
+    drains_without_idle: live::DrainsWithoutIdle,
+    no_turn_after_a_stop: live::NoTurnAfterAStop,
+    nothing_new_after_abort: live::NothingNewAfterAbort,
+    tool_pool_respected: live::ToolPoolRespected,
+    listener_failure_is_contained: live::ListenerFailureIsContained,
+    insert_after_claim_stays_pending: schedule::InsertAfterClaimStaysPending,
+    send_goes_to_the_end: schedule::SendGoesToTheEnd,
+    wake_opens_a_turn: schedule::WakeOpensATurn,
+    late_wake_goes_to_next_turn: schedule::LateWakeGoesToNextTurn,
+    classified_before_insertion: schedule::ClassifiedBeforeInsertion,
+    reject_leaves_the_batch_removed: schedule::RejectLeavesTheBatchRemoved,
+    cancel_closes_balanced: schedule::CancelClosesBalanced,
+    cancel_keeps_or_clears: schedule::CancelKeepsOrClears,
+    idle_cancel_is_harmless: schedule::IdleCancelIsHarmless,
+    wake_is_never_lost_in_convergence: schedule::WakeIsNeverLostInConvergence,
+    no_wake_without_asking: schedule::NoWakeWithoutAsking,
+    at_most_one_driver: schedule::AtMostOneDriver,
+    idle_when_quiet: schedule::IdleWhenQuiet,
+    failed_append_changes_nothing: schedule::FailedAppendChangesNothing,
+    replay_equals_live: schedule::ReplayEqualsLive,
+    resume_equals_never_crashed: schedule::ResumeEqualsNeverCrashed,
+    late_subscriber_sees_the_same: schedule::LateSubscriberSeesTheSame,
+    stranded_wake: schedule::StrandedWake,
 }
 
 impl Judge {
@@ -237,6 +290,11 @@ impl RuleId {
 mod tests {
     use super::example::{broken, judge_fork};
     use super::*;
+
+    /// Names of the rules that these records break, in the order in which it is found.
+    pub(super) fn broken_names(records: Vec<Record>) -> Vec<&'static str> {
+        broken(&example::judge(records))
+    }
 
     #[test]
     fn every_accepted_example_breaks_no_rule_and_exercises_its_own() {

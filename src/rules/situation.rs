@@ -1,4 +1,5 @@
-//! What every rule may ask of the facts so far: the open turn and step, the lists, the activity.
+//! What every rule may ask of the facts so far: the open turn and step, the lists, the activity,
+//! the operations that are going on.
 //!
 //! Folded once for all rules, leniently: a fact that breaks a rule is followed as well as it goes,
 //! so that one fault is reported once. Its size is bounded by what is open and pending.
@@ -6,13 +7,17 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::fact::{Fact, Ids, Kinds, Place, Seen, Spliced};
+use super::boundary::Boundary;
+use super::fact::{Fact, Ids, Kind, Kinds, Place, Seen, Spliced};
 use super::finding::Mark;
-use crate::event::{CancelCause, Live, Op, Record, Status, Step, Target, Turn};
+use super::notices::{Notices, Owing};
+use crate::event::{CancelCause, Live, Op, Record, Refused, Status, Step, Target, Turn};
 
 /// See the file's head.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Situation {
+    /// Whether anything but a log was seen.
+    pub is_run: bool,
     /// The open turn.
     pub turn: Option<OpenTurn>,
     /// Number of the last turn that was opened.
@@ -43,8 +48,82 @@ pub struct Situation {
     /// The first cause of the cancel that the current activity is under. Known only where
     /// operations are seen.
     pub aborted: Option<(Mark, CancelCause)>,
-    /// Operations of observers that are going on, one inside another.
-    pub reactions: Vec<Op>,
+    /// Operations that are going on, one inside another: a producer's, and what observers do.
+    pub operations: Vec<Doing>,
+    /// A wake that is to be replayed when the current activity is over.
+    pub latched: Option<Mark>,
+    /// How far disposal has come.
+    pub life: Life,
+    /// The last refusal of the log since the turn began, or since the last rest.
+    pub append_refused: Option<Mark>,
+    /// The current step boundary, the step that it leads to included. None outside of turns.
+    pub boundary: Option<Boundary>,
+    /// The live inbox events that are owed.
+    pub notices: Notices,
+    /// What is being published, if something is.
+    pub published: Option<Publication>,
+}
+
+/// An operation that is going on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Doing {
+    /// What is asked.
+    pub op: Op,
+    /// Its beginning.
+    pub began: Mark,
+    /// What was published when an observer began it; none for a producer.
+    pub during: Option<Publication>,
+    /// Whether the activity was aborted when it began.
+    pub late: bool,
+    /// Whether nothing was active when it began.
+    pub from_idle: bool,
+    /// Why it was refused, if it was.
+    pub refused: Option<Refused>,
+}
+
+impl Doing {
+    /// Whether it is a send that may start the driver.
+    #[must_use]
+    pub fn is_waking(&self) -> bool {
+        matches!(
+            self.op,
+            Op::Followup { .. } | Op::Steer { .. } | Op::Send { wakeup: true, .. }
+        )
+    }
+
+    /// Whether it cancels and clears.
+    #[must_use]
+    pub fn cancels_broadly(&self) -> bool {
+        matches!(
+            self.op,
+            Op::Dispose
+                | Op::Cancel {
+                    keep_inbox: false,
+                    ..
+                }
+        )
+    }
+}
+
+/// What is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Publication {
+    /// A durable event: nothing can be appended meanwhile.
+    Durable,
+    /// A live event.
+    Live,
+}
+
+/// How far disposal has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Life {
+    /// It was not asked for.
+    #[default]
+    Alive,
+    /// It waits for what is active.
+    Disposing,
+    /// It is complete.
+    Disposed,
 }
 
 /// A turn that is open.
@@ -141,10 +220,7 @@ impl Situation {
     /// Whether that message is pending in either list.
     #[must_use]
     pub fn is_pending(&self, id: &str) -> bool {
-        self.next_turn
-            .iter()
-            .chain(&self.next_step)
-            .any(|pending| *pending.id == *id)
+        self.pending().any(|pending| *pending.id == *id)
     }
 
     /// What a splice removes: the part of its list that it names, as far as that exists.
@@ -179,8 +255,44 @@ impl Situation {
         self.running || self.maintaining
     }
 
+    /// The innermost operation that is going on.
+    #[must_use]
+    pub fn doing(&self) -> Option<&Doing> {
+        self.operations.last()
+    }
+
+    /// What the last splice owes to the live stream, until its operation goes on.
+    #[must_use]
+    pub fn owing(&self) -> Option<&Owing> {
+        self.notices.current(self.operations.len())
+    }
+
+    /// What can not be told any more after this fact.
+    #[must_use]
+    pub fn closed_by(&self, seen: &Seen<'_>) -> &[Owing] {
+        if !self.is_run {
+            // A log has no live events.
+            return &[];
+        }
+        self.notices.closed_by(seen, self.operations.len())
+    }
+
+    /// Whether a driver that starts now was woken: by the send that goes on, or a latched one.
+    #[must_use]
+    pub fn is_woken(&self) -> bool {
+        self.latched.is_some() || self.doing().is_some_and(Doing::is_waking)
+    }
+
+    /// Both lists, next-turn first.
+    pub fn pending(&self) -> impl Iterator<Item = &Pending> {
+        self.next_turn.iter().chain(&self.next_step)
+    }
+
     /// Follows a fact. Rules see the situation as it was before the fact.
     pub(super) fn follow(&mut self, seen: &Seen<'_>) {
+        self.follow_notices(seen);
+        self.publish(seen.fact.kind());
+        self.is_run |= matches!(seen.fact, Fact::Live(_) | Fact::Observed(_));
         let mark = seen.mark;
         match seen.fact {
             Fact::Spliced(splice) => self.splice(mark, &splice),
@@ -188,9 +300,13 @@ impl Situation {
             Fact::TurnEnd { .. } => {
                 self.turn = None;
                 self.close_step();
+                self.boundary = None;
             }
             Fact::StepStart(place) => self.open_step(mark, place),
-            Fact::StepEnd(_) => self.close_step(),
+            Fact::StepEnd(_) => {
+                self.close_step();
+                self.boundary = self.turn.is_some().then(Boundary::default);
+            }
             Fact::EndSeed => self.end_seed = Some(mark),
             Fact::Live(Live::Status { status }) => self.status(*status),
             Fact::Observed(record) => self.observe(mark, record),
@@ -209,6 +325,9 @@ impl Situation {
         });
         self.last_turn = Some(turn);
         self.close_step();
+        self.boundary = Some(Boundary::default());
+        self.latched = None;
+        self.append_refused = None;
     }
 
     fn open_step(&mut self, mark: Mark, place: Place) {
@@ -246,6 +365,36 @@ impl Situation {
         }
     }
 
+    fn follow_notices(&mut self, seen: &Seen<'_>) {
+        let removed = match seen.fact {
+            Fact::Spliced(splice) => self
+                .removed_by(&splice)
+                .iter()
+                .map(|p| p.id.clone())
+                .collect(),
+            _ => Vec::new(),
+        };
+        self.notices
+            .follow(seen, self.operations.len(), removed.iter());
+    }
+
+    fn publish(&mut self, kind: Kind) {
+        self.published = match kind {
+            Kind::Lists => Some(Publication::Durable),
+            Kind::ReactEnd => self.doing().and_then(|doing| doing.during),
+            Kind::Inserted
+            | Kind::Claimed
+            | Kind::Discarded
+            | Kind::Status
+            | Kind::Error
+            | Kind::OtherLive => Some(Publication::Live),
+            // Read by what begins now.
+            Kind::React => self.published,
+            _ if Kinds::DURABLE.contains(kind) => Some(Publication::Durable),
+            _ => None,
+        };
+    }
+
     /// That many more events of the inherited prefix are over.
     fn inherit(&mut self, count: u32) {
         self.inherited_left = self.inherited_left.saturating_sub(count.into());
@@ -266,44 +415,134 @@ impl Situation {
             id: id.into(),
             inserted: mark,
         });
-        let removed = list.splice(removed, inserted);
+        let removed: Vec<_> = list.splice(removed, inserted).collect();
         if splice.is_claim() {
+            if let Some(boundary) = &mut self.boundary {
+                boundary.claim(mark, splice.target, removed.iter().map(|gone| &gone.id));
+            }
             self.batch.extend(removed);
         }
     }
 
     fn status(&mut self, status: Status) {
         self.running = status == Status::Running;
+        if self.running {
+            self.latched = None;
+        }
+        self.rest();
+    }
+
+    /// An activity is over, or begins.
+    fn rest(&mut self) {
         self.aborted = None;
+        if self.life == Life::Disposing {
+            self.life = Life::Disposed;
+        }
     }
 
     fn observe(&mut self, mark: Mark, record: &Record) {
         self.has_operations |= matches!(record, Record::Act { .. } | Record::React(_));
         match record {
-            Record::React(op) => {
-                self.reactions.push(op.clone());
-                self.operate(mark, op);
+            Record::React(op) | Record::Act { op, .. } => self.begin(mark, record, op),
+            Record::ReactEnd(_) | Record::ActEnd => {
+                if let Some(doing) = self.operations.pop() {
+                    self.done(mark, &doing);
+                }
             }
-            Record::ReactEnd(_) => drop(self.reactions.pop()),
-            Record::Act { op, .. } => self.operate(mark, op),
+            Record::Refused(refused) => {
+                if let Some(doing) = self.operations.last_mut() {
+                    doing.refused = Some(refused.clone());
+                }
+            }
+            Record::Asked { turn, step, .. } => {
+                let place = Place {
+                    turn: *turn,
+                    step: *step,
+                };
+                if let Some(boundary) = &mut self.boundary {
+                    boundary.asked = Some((mark, place));
+                }
+            }
+            Record::Decided(answer) => {
+                if let Some(boundary) = &mut self.boundary {
+                    boundary.decided = Some((mark, answer.clone()));
+                }
+            }
             Record::Maintenance(_) => {
                 self.maintaining = false;
-                self.aborted = None;
+                self.rest();
             }
             Record::Gate { gate } if **gate == *"maintenance" => self.maintaining = true,
+            Record::AppendRefused => self.append_refused = Some(mark),
+            Record::Rest(resting) if resting.quiet => {
+                self.latched = None;
+                self.append_refused = None;
+            }
+            Record::Crashed => self.crash(),
             _ => {}
         }
     }
 
-    fn operate(&mut self, mark: Mark, op: &Op) {
-        let cause = match op {
-            Op::Cancel { cause, .. } => cause.clone(),
-            Op::Dispose => CancelCause::Disposed,
-            _ => return,
+    fn begin(&mut self, mark: Mark, record: &Record, op: &Op) {
+        let during = match record {
+            Record::React(_) => self.published,
+            _ => None,
         };
-        if self.is_active() {
-            self.aborted.get_or_insert((mark, cause));
+        self.operations.push(Doing {
+            op: op.clone(),
+            began: mark,
+            during,
+            late: self.aborted.is_some(),
+            from_idle: !self.is_active(),
+            refused: None,
+        });
+    }
+
+    /// An operation is over. A cancel takes effect here, after its clearing; a wake, too.
+    fn done(&mut self, mark: Mark, doing: &Doing) {
+        match &doing.op {
+            _ if matches!(doing.refused, Some(Refused::Disposed)) => {}
+            Op::Cancel { cause, .. } => self.abort(mark, cause.clone(), doing),
+            Op::Dispose => {
+                self.abort(mark, CancelCause::Disposed, doing);
+                self.life = match (self.life, self.is_active()) {
+                    (Life::Disposed, _) | (_, false) => Life::Disposed,
+                    (_, true) => Life::Disposing,
+                };
+            }
+            _ if doing.is_waking() && doing.refused.is_none() => self.wake(mark, doing),
+            _ => {}
         }
+    }
+
+    fn abort(&mut self, mark: Mark, cause: CancelCause, doing: &Doing) {
+        if !self.is_active() {
+            return;
+        }
+        if doing.cancels_broadly() {
+            self.latched = None;
+        }
+        self.aborted.get_or_insert((mark, cause));
+    }
+
+    /// An accepted waking send is latched where the current activity will not see its message.
+    fn wake(&mut self, mark: Mark, doing: &Doing) {
+        let disposed = matches!(self.aborted, Some((_, CancelCause::Disposed)));
+        let unseen = self.maintaining || (doing.late && self.running);
+        if unseen && !disposed && self.life == Life::Alive {
+            self.latched = Some(mark);
+        }
+    }
+
+    /// What was not on the log is gone.
+    fn crash(&mut self) {
+        self.running = false;
+        self.maintaining = false;
+        self.aborted = None;
+        self.operations.clear();
+        self.latched = None;
+        self.append_refused = None;
+        self.published = None;
     }
 }
 

@@ -113,9 +113,17 @@ pub fn run_campaign(plan: &Plan, progress: &Progress, watch: impl FnOnce(&Progre
 }
 
 fn worker(plan: &Plan, progress: &Progress) -> Tally {
-    let tally = work(plan, progress);
-    progress.finished.fetch_add(1, Ordering::Relaxed);
-    tally
+    let _through = Through(progress);
+    work(plan, progress)
+}
+
+/// Counts a worker as through when it ends, however it ends.
+struct Through<'a>(&'a Progress);
+
+impl Drop for Through<'_> {
+    fn drop(&mut self) {
+        self.0.finished.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 fn work(plan: &Plan, progress: &Progress) -> Tally {

@@ -160,6 +160,7 @@ impl Golden {
             listeners: self.listeners.clone(),
             parallel_calls_max,
             reactions: self.reactions.clone(),
+            failing: Vec::new(),
         };
         let Some(seed) = &self.seed else {
             return Ok(World::new(&setting));
@@ -180,8 +181,12 @@ impl Golden {
         difference: &Difference,
         held: &[Gate],
     ) -> Result<(), GoldenError> {
-        match records {
-            [Record::Refused(Refused::NoGate(gate))] if difference.place == 1 => {
+        let refused = records.iter().find_map(|record| match record {
+            Record::Refused(Refused::NoGate(gate)) => Some(gate),
+            _ => None,
+        });
+        match refused {
+            Some(gate) if difference.place == 1 => {
                 let held = held.iter().map(Gate::name).collect();
                 Err(GoldenError::NoGate {
                     action: at + 1,

@@ -95,10 +95,16 @@ impl<C: Chooser> Draw<C> {
             Some(reactions) => reactions.clone(),
             None => (0..self.count(0, 3)).map(|_| self.reaction()).collect(),
         };
+        let failing = match (&scenario.failing, &scenario.reactions) {
+            (Some(failing), _) => failing.clone(),
+            (None, Some(_)) => Vec::new(),
+            (None, None) => (0..self.count(0, 2)).map(|_| self.trigger()).collect(),
+        };
         Setting {
             listeners,
             parallel_calls_max,
             reactions,
+            failing,
         }
     }
 
@@ -118,8 +124,15 @@ impl<C: Chooser> Draw<C> {
     }
 
     fn reaction(&mut self) -> Reaction {
+        Reaction {
+            on: self.trigger(),
+            act: self.op(),
+        }
+    }
+
+    fn trigger(&mut self) -> Trigger {
         let place = self.pick(ChoicePoint::Trigger, DURABLE.len() + LIVE.len());
-        let on = match DURABLE.get(place) {
+        match DURABLE.get(place) {
             Some(event) => Trigger::Durable(DurableTrigger {
                 event: (*event).into(),
             }),
@@ -131,8 +144,7 @@ impl<C: Chooser> Draw<C> {
                     status,
                 })
             }
-        };
-        Reaction { on, act: self.op() }
+        }
     }
 
     /// An operation of a producer.

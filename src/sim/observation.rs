@@ -51,14 +51,23 @@ impl Observer {
             Record::Refused(refused) => observe_refused(refused),
             Record::Idle(wait) => json!({ "idle": wait }),
             Record::Disposed => json!({ "disposed": true }),
-            Record::Act { .. }
+            Record::Opened { .. }
+            | Record::Act { .. }
+            | Record::ActEnd
             | Record::Release { .. }
             | Record::Asked { .. }
             | Record::Decided(_)
             | Record::Settled { .. }
             | Record::ModelAsked { .. }
             | Record::ToolBegun { .. }
-            | Record::ToolEnded { .. } => return None,
+            | Record::ToolEnded { .. }
+            | Record::Dispatched { .. }
+            | Record::ObserverFailed
+            | Record::AppendRefused
+            | Record::Surplus { .. }
+            | Record::Rest(_)
+            | Record::Crashed
+            | Record::Resumed { .. } => return None,
             Record::Maintenance(None) => json!({ "maintenance": "done" }),
             Record::Maintenance(Some(words)) => {
                 json!({ "maintenance": "failed", "message": words })

@@ -147,11 +147,10 @@ fn job(stage: &Rc<Stage>) -> impl Future<Output = ()> + use<> {
     let held = stage.hold_now(Gate::Maintenance);
     let stage = stage.clone();
     async move {
-        let words = match held.await {
+        stage.end_job(match held.await {
             Outcome::Throw(words) => Some(words),
             _ => None,
-        };
-        stage.record(Record::Maintenance(words));
+        });
     }
 }
 

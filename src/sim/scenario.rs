@@ -27,7 +27,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::schedule::{Action, Reaction};
+use super::schedule::{Action, Reaction, Trigger};
 use crate::event::Op;
 
 /// See the file's head.
@@ -43,6 +43,10 @@ pub struct Scenario {
     /// Observers that act once, in the midst of a publication. Drawn: none to three.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reactions: Option<Vec<Reaction>>,
+    /// Publications at which another observer fails, once each. Drawn together with the reactions:
+    /// none to two; where those are fixed, none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failing: Option<Vec<Trigger>>,
     /// Who asks, and what. Drawn: `user`, `plugin` and `timer`, with none to six operations each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub producers: Option<Vec<Producer>>,

@@ -245,6 +245,8 @@ pub struct Setting {
     pub parallel_calls_max: NonZeroUsize,
     /// Observers, in order of registration.
     pub reactions: Vec<Reaction>,
+    /// Publications at which another observer fails, once each. It stands before all others.
+    pub failing: Vec<Trigger>,
 }
 
 impl<'de> Deserialize<'de> for Action {

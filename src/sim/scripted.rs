@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use super::perform::message;
 use super::schedule::{FinishKind, Gate, Mode, Outcome, ScriptedCall};
 use super::stage::{Hold, Stage};
-use crate::agent::machine::{Call, Decision, Overlap, Recovery, ToolFailure, ToolOutput};
+use crate::agent::machine::{Call, Decision, Overlap, Recovery, Route, ToolFailure, ToolOutput};
 use crate::agent::shell::{
-    ChunkStream, FailedRequest, LocalFuture, Model, ModelRequest, Next, Place, PreStep,
-    RequestError, StepProposal, Tools, TurnStopping,
+    ChunkStream, FailedRequest, LocalFuture, Model, ModelRequest, Next, Place, PreStep, Request,
+    RequestError, RouteProposal, StepProposal, Tools, TurnStopping,
 };
 use crate::event::{
     Answer, Block, Chunk, ChunkKind, Extra, Failure, Finish, Message, MessageId, Record,
@@ -36,6 +36,7 @@ impl PreStep for Witness {
         next: Next<StepProposal, Decision>,
     ) -> LocalFuture<Result<Decision, Failure>> {
         Box::pin(async move {
+            self.0.dispatch("agent/pre-step");
             self.0.record(Record::Asked {
                 messages: ids(&proposal.batch),
                 turn: proposal.place.turn,
@@ -273,12 +274,23 @@ impl Tools for Scripted {
 
     fn run(&self, call: &Call, _: &Place) -> LocalFuture<Result<ToolOutput, ToolFailure>> {
         let stage = self.0.clone();
+        let exclusive = self.classify(call) == Overlap::Exclusive;
         let call = call.id.clone();
         Box::pin(async move {
             let content = vec![Block::text(format!("result {call}"))];
-            stage.record(Record::ToolBegun { call: call.clone() });
+            stage.record(Record::ToolBegun {
+                call: call.clone(),
+                exclusive,
+            });
             let outcome = stage.hold(Gate::Tool(call.as_str().into())).await;
-            stage.record(Record::ToolEnded { call });
+            let concludes = matches!(
+                outcome,
+                Outcome::Gives {
+                    concludes: true,
+                    ..
+                }
+            );
+            stage.record(Record::ToolEnded { call, concludes });
             match outcome {
                 Outcome::Throw(words) => Err(ToolFailure::text(words.as_ref())),
                 Outcome::Gives {
@@ -302,6 +314,17 @@ impl Tools for Scripted {
     }
 }
 
+impl Request for Scripted {
+    fn request(
+        self: Rc<Self>,
+        _: Rc<RouteProposal>,
+        next: Next<RouteProposal, Route>,
+    ) -> LocalFuture<Result<Route, Failure>> {
+        self.0.dispatch("agent/request");
+        next.run()
+    }
+}
+
 impl RequestError for Scripted {
     fn request_error(
         self: Rc<Self>,
@@ -309,6 +332,7 @@ impl RequestError for Scripted {
         next: Next<FailedRequest, Recovery>,
     ) -> LocalFuture<Result<Recovery, Failure>> {
         Box::pin(async move {
+            self.0.dispatch("agent/request-error");
             match self.0.hold(Gate::RequestError).await {
                 Outcome::Throw(words) => Err(Failure::unknown(words)),
                 Outcome::Retry => Ok(Recovery::Retry),
@@ -321,6 +345,7 @@ impl RequestError for Scripted {
 impl TurnStopping for Scripted {
     fn turn_stopping(self: Rc<Self>, place: Place) -> LocalFuture<Result<(), Failure>> {
         Box::pin(async move {
+            self.0.dispatch("agent/turn-stopping");
             self.0.record(Record::TurnStopping { turn: place.turn });
             match self.0.hold(Gate::TurnStopping).await {
                 Outcome::Throw(words) => Err(Failure::unknown(words)),

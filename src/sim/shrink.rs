@@ -95,8 +95,13 @@ impl<F: Fn(&Judged) -> bool> Shrinker<'_, F> {
     fn without_moves(&self, from: usize, count: usize) -> Vec<u32> {
         let picks = picks(&self.judged);
         let moves = &self.judged.run.moves;
-        let begin = moves.get(from).copied().unwrap_or(picks.len());
-        let end = moves.get(from + count).copied().unwrap_or(picks.len());
+        // The calm picks at the end are left out of `picks`, so a move may lie behind it.
+        let place = |index: usize| {
+            moves
+                .get(index)
+                .map_or(picks.len(), |at| picks.len().min(*at))
+        };
+        let (begin, end) = (place(from), place(from + count));
         [&picks[..begin], &picks[end..]].concat()
     }
 

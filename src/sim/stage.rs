@@ -6,13 +6,14 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::perform;
-use super::schedule::{Gate, LiveKind, LiveTrigger, Outcome, Reaction, Trigger};
+use super::schedule::{Gate, LiveKind, LiveTrigger, Outcome, Reaction, Setting, Trigger};
 use crate::agent::inbox::Inbox;
 use crate::agent::shell::{DurableObserver, DurableScope, LiveObserver, LiveScope};
-use crate::event::{Body, Event, Failure, Lists, Live, MessageId, Op, Record, Target};
+use crate::event::{Body, Event, Failure, Lists, Live, MessageId, Op, Record, Resting, Target};
 
 /// See the file's head.
 #[derive(Debug, Default)]
@@ -20,8 +21,14 @@ pub(super) struct Stage {
     records: RefCell<Vec<Record>>,
     held: RefCell<Vec<Held>>,
     next_token: Cell<u64>,
+    /// Whether anything was recorded since the last rest.
+    stirred: Cell<bool>,
     /// Observers that have not acted yet.
     reactions: RefCell<Vec<Reaction>>,
+    /// Publications at which an observer has yet to fail.
+    failing: RefCell<Vec<Trigger>>,
+    /// How the maintenance job ended, until the agent takes that up.
+    job_end: RefCell<Option<Option<Arc<str>>>>,
     /// Waits for idle that are asked and not taken up yet.
     pub(super) idle_waits: Cell<u32>,
     /// Disposals that are asked and not taken up yet.
@@ -37,15 +44,44 @@ struct Held {
 }
 
 impl Stage {
-    pub(super) fn new(reactions: Vec<Reaction>) -> Rc<Self> {
+    pub(super) fn new(setting: &Setting) -> Rc<Self> {
         Rc::new(Self {
-            reactions: RefCell::new(reactions),
+            reactions: RefCell::new(setting.reactions.clone()),
+            failing: RefCell::new(setting.failing.clone()),
             ..Self::default()
         })
     }
 
     pub(super) fn record(&self, record: Record) {
+        self.stirred.set(true);
         self.records.borrow_mut().push(record);
+    }
+
+    /// Records a rest, unless nothing happened since the last one.
+    pub(super) fn record_rest(&self, resting: impl FnOnce() -> Resting) {
+        if self.stirred.get() {
+            self.record(Record::Rest(resting()));
+            self.stirred.set(false);
+        }
+    }
+
+    /// Records that an extension point is dispatched.
+    pub(super) fn dispatch(&self, point: &str) {
+        self.record(Record::Dispatched {
+            point: point.into(),
+        });
+    }
+
+    /// The maintenance job is over; the agent takes that up in its next region.
+    pub(super) fn end_job(&self, failure: Option<Arc<str>>) {
+        *self.job_end.borrow_mut() = Some(failure);
+    }
+
+    /// Records the end of a maintenance job, if the agent is about to take one up.
+    pub(super) fn record_job_end(&self) {
+        if let Some(failure) = self.job_end.take() {
+            self.record(Record::Maintenance(failure));
+        }
     }
 
     /// What was recorded since the last call.
@@ -126,6 +162,13 @@ impl Stage {
         Some(reactions.remove(place).act)
     }
 
+    /// Whether an observer fails at a publication; it does so once.
+    fn take_failure(&self, matches: impl Fn(&Trigger) -> bool) -> bool {
+        let mut failing = self.failing.borrow_mut();
+        let place = failing.iter().position(matches);
+        place.map(|place| failing.remove(place)).is_some()
+    }
+
     fn react(&self, op: Op, perform: impl FnOnce(&Op)) {
         self.record(Record::React(op.clone()));
         perform(&op);
@@ -162,6 +205,33 @@ impl Drop for Hold {
         if let Some(token) = self.token {
             self.stage.forget(token);
         }
+    }
+}
+
+/// The observer that fails when the setting says so. It stands before the one that records.
+#[derive(Debug)]
+pub(super) struct Failing(pub(super) Rc<Stage>);
+
+impl Failing {
+    fn observe(&self, matches: impl Fn(&Trigger) -> bool) -> Result<(), Failure> {
+        if !self.0.take_failure(matches) {
+            return Ok(());
+        }
+        self.0.record(Record::ObserverFailed);
+        Err(Failure::unknown("scripted failure"))
+    }
+}
+
+impl DurableObserver for Failing {
+    fn on_durable(&self, event: &Event, _: &mut DurableScope<'_>) -> Result<(), Failure> {
+        let kind = event.body.kind();
+        self.observe(|on| matches!(on, Trigger::Durable(on) if *on.event == *kind))
+    }
+}
+
+impl LiveObserver for Failing {
+    fn on_live(&self, live: &Live, _: &mut LiveScope<'_>) -> Result<(), Failure> {
+        self.observe(|on| matches!(on, Trigger::Live(on) if is_meant(on, live)))
     }
 }
 

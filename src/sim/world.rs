@@ -10,11 +10,11 @@ use std::task::{Context, Waker};
 use super::perform;
 use super::schedule::{Action, Gate, Outcome, Setting};
 use super::scripted::{Listener, Scripted, Witness};
-use super::stage::{Recorder, Stage, lists};
+use super::stage::{Failing, Recorder, Stage, lists};
 use crate::agent::log::{Memory, SessionLog, Storage};
 use crate::agent::machine::{Limits, Origin};
 use crate::agent::shell::{Advance, Agent, Clock};
-use crate::event::{Lists, Op, Record, Refused, Status, Time};
+use crate::event::{Lists, Op, Record, Refused, Resting, Status, Time};
 
 /// See the file's head.
 #[derive(Debug)]
@@ -66,15 +66,19 @@ impl World {
     /// A world whose agent goes on with a log.
     #[must_use]
     pub fn with_log(setting: &Setting, log: SessionLog<Box<dyn Storage>>, origin: Origin) -> Self {
-        let stage = Stage::new(setting.reactions.clone());
+        let stage = Stage::new(setting);
         let clock = Rc::new(VirtualClock::default());
+        let failing = Rc::new(Failing(stage.clone()));
         let recorder = Rc::new(Recorder(stage.clone()));
         let scripted = Rc::new(Scripted(stage.clone()));
         let mut builder = Agent::builder(scripted.clone())
             .model_name("mock", "mock")
             .tools(scripted.clone())
+            .request(scripted.clone())
             .request_error(scripted.clone())
             .turn_stopping(scripted)
+            .observe_durable(failing.clone())
+            .observe_live(failing)
             .observe_durable(recorder.clone())
             .observe_live(recorder)
             .pre_step(Rc::new(Witness(stage.clone())))
@@ -90,12 +94,28 @@ impl World {
             };
             builder = builder.pre_step(Rc::new(listener));
         }
-        Self {
+        let world = Self {
             agent: builder.build(),
             stage,
             clock,
             waits: (0, 0),
             disposals: 0,
+        };
+        world.record_opening(setting);
+        world
+    }
+
+    fn record_opening(&self, setting: &Setting) {
+        self.stage.record(Record::Opened {
+            listeners: setting.listeners.clone(),
+            parallel_calls_max: setting.parallel_calls_max.get(),
+        });
+        if self.agent.read(|log| log.is_empty()) {
+            return;
+        }
+        let looked = self.agent.look(|_, turn, inbox| (turn, lists(inbox)));
+        if let Ok((last_turn, lists)) = looked {
+            self.stage.record(Record::Resumed { lists, last_turn });
         }
     }
 
@@ -113,11 +133,7 @@ impl World {
 
     /// Performs one act and lets everything run until nothing moves; gives what was observed.
     pub fn act(&mut self, action: &Action) -> Vec<Record> {
-        match action {
-            Action::Op(op) => self.operate(op),
-            Action::Release { gate, outcome } => self.release(gate, outcome.clone()),
-        }
-        while self.advance() {}
+        self.follow(action);
         self.take_records()
     }
 
@@ -136,23 +152,16 @@ impl World {
             by: by.clone(),
             op: op.clone(),
         });
-        self.operate(op);
-    }
-
-    fn operate(&mut self, op: &Op) {
         let stage = &self.stage;
         // Nothing is being published here.
         drop(self.agent.act(|scope| perform::in_live(stage, scope, op)));
+        stage.record(Record::ActEnd);
         self.end_waits();
     }
 
     /// Lets a gate go, with the end of its awaited point; nothing runs yet.
     pub fn let_go(&mut self, gate: &Gate, outcome: Outcome) {
         self.stage.record(Record::Release { gate: gate.name() });
-        self.release(gate, outcome);
-    }
-
-    fn release(&self, gate: &Gate, outcome: Outcome) {
         if !self.stage.release(gate, outcome) {
             self.stage
                 .record(Record::Refused(Refused::NoGate(gate.name())));
@@ -161,11 +170,19 @@ impl World {
 
     /// Whether the agent can move by itself.
     pub fn can_move(&mut self) -> bool {
-        self.agent.is_ready(&mut Context::from_waker(Waker::noop()))
+        let moves = self.agent.is_ready(&mut Context::from_waker(Waker::noop()));
+        if !moves {
+            self.stage.record_rest(|| self.resting());
+        }
+        moves
     }
 
     /// Runs the next region of the agent, if it can move.
     pub fn advance(&mut self) -> bool {
+        if !self.can_move() {
+            return false;
+        }
+        self.stage.record_job_end();
         let mut cx = Context::from_waker(Waker::noop());
         let moved = self.agent.advance(&mut cx) == Advance::Moved;
         self.end_waits();
@@ -204,6 +221,20 @@ impl World {
     #[must_use]
     pub fn waits(&self) -> bool {
         self.waits.0 > self.waits.1 || self.disposals > 0
+    }
+
+    fn resting(&self) -> Resting {
+        let Rest {
+            lists,
+            status,
+            gates,
+        } = self.rest();
+        Resting {
+            lists,
+            status,
+            quiet: self.agent.is_quiet(),
+            held: gates.iter().map(Gate::name).collect(),
+        }
     }
 
     /// Where the world stands.

@@ -89,7 +89,7 @@ impl Rule for TurnEndHasAReason {
     };
 
     fn feed(&mut self, situation: &Situation, seen: &Seen<'_>, report: &mut Report<'_>) {
-        let Fact::TurnEnd { turn, end } = seen.fact else {
+        let Fact::TurnEnd { turn, end, .. } = seen.fact else {
             return;
         };
         let lacks = match end {
@@ -150,7 +150,7 @@ impl Rule for MaxTokensSticks {
                 self.finished = false;
             }
             Fact::TurnStart { .. } => *self = Self::default(),
-            Fact::TurnEnd { turn, end } => {
+            Fact::TurnEnd { turn, end, .. } => {
                 self.judge(situation, turn, end, report);
                 *self = Self::default();
             }
@@ -233,6 +233,7 @@ impl Rule for AnswerOwed {
             Fact::TurnEnd {
                 turn,
                 end: EndKind::MaxTokens,
+                ..
             } => report.expect(self.result.is_none(), self.result.as_slice(), || {
                 format!("turn {turn} ends, and the model never saw the results of its last step")
             }),

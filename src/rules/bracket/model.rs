@@ -184,7 +184,7 @@ impl Rule for InterruptedMessageOnlyWhenAborted {
                 self.interrupted = Some(seen.mark);
             }
             Fact::TurnStart { .. } => self.interrupted = None,
-            Fact::TurnEnd { turn, end } => {
+            Fact::TurnEnd { turn, end, .. } => {
                 if let Some(mark) = self.interrupted.take() {
                     // A crash may come before the end that was due.
                     let stopped = matches!(end, EndKind::Aborted { .. } | EndKind::Interrupted);
