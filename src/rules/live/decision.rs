@@ -178,6 +178,7 @@ impl Rule for ClaimedIsExclusive {
             Kind::ActEnd,
             Kind::ReactEnd,
             Kind::Returned,
+            Kind::Crashed,
         ]),
         accepted: || removed_while_claimed(false),
         refused: || removed_while_claimed(true),
@@ -195,6 +196,7 @@ impl Rule for ClaimedIsExclusive {
                 }
             }
             Record::ActEnd | Record::ReactEnd(_) => self.depths.retain(|before| before + 1 < depth),
+            Record::Crashed => self.depths.clear(),
             Record::Returned(crate::event::Returned::Pending(was))
                 if self.depths.last().is_some_and(|before| before + 1 == depth) =>
             {

@@ -309,7 +309,8 @@ impl Rule for ListenerFailureIsContained {
     fn feed(&mut self, _: &Situation, seen: &Seen<'_>, report: &mut Report<'_>) {
         // Whoever comes after it sees the publication at which it failed, next.
         if let Some(failed) = self.failed.take() {
-            let goes_on = !matches!(seen.fact, Fact::Observed(_));
+            let goes_on =
+                !matches!(seen.fact, Fact::Observed(_)) || seen.fact.kind() == Kind::Crashed;
             report.expect(goes_on, &[failed], || {
                 "the publication stops at an observer that failed".into()
             });

@@ -7,7 +7,7 @@ use crate::rules::example::{
     stop, stop_and_clear, turn_end,
 };
 use crate::rules::{
-    About, Doing, EndKind, Fact, Kind, Kinds, Mark, Publication, Report, Rule, Scope, Seen,
+    About, Doing, EndKind, Fact, Kind, Kinds, Life, Mark, Publication, Report, Rule, Scope, Seen,
     Situation, Spliced,
 };
 
@@ -183,7 +183,9 @@ impl CancelKeepsOrClears {
         let Some(doing) = situation.doing() else {
             return;
         };
-        if doing.refused == Some(Refused::Disposed) || situation.append_refused.is_some() {
+        // A second disposal does nothing more.
+        let nothing = situation.life == Life::Disposed || doing.refused == Some(Refused::Disposed);
+        if nothing || situation.append_refused.is_some() {
             return;
         }
         if cancel.keeps {

@@ -185,9 +185,15 @@ fn expect_target(splice: &Spliced<'_>, situation: &Situation, report: &mut Repor
     let Some(doing) = situation.doing().filter(in_time) else {
         return;
     };
-    if inserts(splice) && target(&doing.op) != Some(splice.target) {
+    if !inserts(splice) {
+        return;
+    }
+    if target(&doing.op) != Some(splice.target) {
         let words = format!("a send in time goes to {}", splice.target.as_str());
         report.violated(&[doing.began], words);
+    } else if situation.operations.iter().any(Doing::cancels_broadly) {
+        // In the midst of the clearing before an abort.
+        report.exercised();
     }
 }
 
