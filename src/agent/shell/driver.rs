@@ -17,8 +17,15 @@ use super::{Agent, State};
 use crate::agent::machine::{Call, Decision, End, Machine, Point, Recovery};
 use crate::event::Failure;
 
-/// An awaited point under way.
-pub(super) enum Running {
+/// An awaited point under way, and its end once that is known.
+pub(super) struct Awaited {
+    point: Point,
+    running: Running,
+    ended: Option<End>,
+}
+
+/// What an awaited point waits for.
+enum Running {
     Future(LocalFuture<End>),
     Stream(ChunkStream),
 }
@@ -51,27 +58,29 @@ impl Agent {
     /// come last.
     pub fn is_ready(&self, cx: &mut Context<'_>) -> bool {
         if self.0.ended.borrow().is_none() {
-            self.begin_points();
-            let ended = self.poll_points(cx);
+            self.begin_points(cx);
+            let ended = self.first_ended(cx);
             *self.0.ended.borrow_mut() = ended;
         }
         self.0.ended.borrow().is_some()
     }
 
-    /// Runs at most one region: that of the first awaited point that has ended. The executor of a
-    /// simulation calls this; a program awaits [`Agent::drive`].
+    /// Runs at most one region, that of the first awaited point that has ended, and takes up what
+    /// it opened. The executor of a simulation calls this; a program awaits [`Agent::drive`].
     pub fn advance(&self, cx: &mut Context<'_>) -> Advance {
         if !self.is_ready(cx) {
             return Advance::Waiting;
         }
         if let Some(end) = self.0.ended.take() {
             self.feed(end);
+            self.begin_points(cx);
         }
         Advance::Moved
     }
 
-    /// Takes up every open point that is not under way, and lets go of those that are closed.
-    fn begin_points(&self) {
+    /// Takes up every open point that is not under way, and lets go of those that are closed. What
+    /// is taken up begins at once, before anything else may happen.
+    fn begin_points(&self, cx: &mut Context<'_>) {
         let mut open = std::mem::take(&mut *self.0.open_points.borrow_mut());
         open.clear();
         self.0
@@ -82,39 +91,52 @@ impl Agent {
         self.0
             .running
             .borrow_mut()
-            .retain(|(point, _)| open.contains(point));
+            .retain(|awaited| open.contains(&awaited.point));
         for point in &open {
             let is_new = !self
                 .0
                 .running
                 .borrow()
                 .iter()
-                .any(|(other, _)| other == point);
+                .any(|other| other.point == *point);
             if is_new && let Some(running) = self.begin(*point) {
-                self.0.running.borrow_mut().push((*point, running));
+                let place = self.0.running.borrow().len();
+                let awaited = Awaited {
+                    point: *point,
+                    running,
+                    ended: None,
+                };
+                self.0.running.borrow_mut().push(awaited);
+                self.poll(place, cx);
             }
         }
         *self.0.open_points.borrow_mut() = open;
     }
 
-    fn poll_points(&self, cx: &mut Context<'_>) -> Option<End> {
-        let mut place = 0;
-        loop {
-            // Taken out while it is polled: it may use the agent's handle.
-            let (point, mut running) = {
-                let mut all = self.0.running.borrow_mut();
-                if place >= all.len() {
-                    break;
-                }
-                all.remove(place)
-            };
-            let polled = running.poll(cx);
-            if polled.is_pending() || matches!(polled, Poll::Ready(End::Chunk(_))) {
-                self.0.running.borrow_mut().insert(place, (point, running));
+    /// Looks at one awaited point whose end is not known.
+    fn poll(&self, place: usize, cx: &mut Context<'_>) {
+        // Taken out while it is polled: it may use the agent's handle.
+        let mut awaited = self.0.running.borrow_mut().remove(place);
+        if let Poll::Ready(end) = awaited.running.poll(cx) {
+            awaited.ended = Some(end);
+        }
+        self.0.running.borrow_mut().insert(place, awaited);
+    }
+
+    /// The end of the first awaited point that has one. A piece of a stream leaves it under way.
+    fn first_ended(&self, cx: &mut Context<'_>) -> Option<End> {
+        let count = self.0.running.borrow().len();
+        for place in 0..count {
+            let is_known = self.0.running.borrow()[place].ended.is_some();
+            if !is_known {
+                self.poll(place, cx);
             }
-            match polled {
-                Poll::Ready(end) => return Some(end),
-                Poll::Pending => place += 1,
+            let ended = self.0.running.borrow_mut()[place].ended.take();
+            if let Some(end) = ended {
+                if !matches!(end, End::Chunk(_)) {
+                    drop(self.0.running.borrow_mut().remove(place));
+                }
+                return Some(end);
             }
         }
         let pauses = self.0.state.borrow().machine.awaits(Point::Continue);

@@ -75,7 +75,7 @@ pub use plugin::{
 pub use scope::{DurableScope, LiveScope};
 pub use signal::{Aborted, Signal};
 
-use driver::Running;
+use driver::Awaited;
 use host::{Parts, ShellHost};
 
 /// An agent of this thread. Clones are handles of the same one.
@@ -88,7 +88,7 @@ pub struct Agent(Rc<Inner>);
 struct Inner {
     state: RefCell<State>,
     parts: Rc<Parts>,
-    running: RefCell<Vec<(Point, Running)>>,
+    running: RefCell<Vec<Awaited>>,
     /// An awaited point that has ended; its region comes next.
     ended: RefCell<Option<End>>,
     /// Kept for its room.
