@@ -190,7 +190,7 @@ impl CancelKeepsOrClears {
             return report.exercised();
         }
         if doing.during == Some(Publication::Durable) {
-            // The clearing follows; with empty lists there is none, and what is being inserted stays.
+            // The clearing follows; with empty lists there is none: what is being inserted stays.
             self.owed = Some(self.owed.unwrap_or(0).max(self.first_in));
             return;
         }
