@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use prestep::event::Record;
+use prestep::rules::RuleId;
 use prestep::sim::chooser::{Divergence, Replay};
 use prestep::sim::judged::Judged;
 use prestep::sim::run::run;
@@ -27,7 +28,7 @@ pub(super) struct Arguments {
 struct Replayed {
     file: String,
     records: usize,
-    /// Names of the rules that are broken, as saved.
+    /// Names of the rules that are broken, as saved; advice left out.
     broken: Vec<String>,
     /// Where it first went another way, in words with both sides.
     diverged: Option<String>,
@@ -96,6 +97,7 @@ fn replay(path: &Path, trace: &Trace) -> Replayed {
         .violations
         .iter()
         .map(|violation| violation.rule.clone())
+        .filter(|rule| !RuleId::named(rule).is_some_and(|rule| rule.about().advice))
         .collect();
     broken.dedup();
     Replayed {

@@ -6,7 +6,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use super::{Judge, RULES, Verdict};
+use super::{Judge, RULES, Scope, Verdict};
 use crate::event::{
     AssistantMessage, AssistantSaid, Block, Body, CancelCause, ChunkKind, Chunked, EndReason,
     Event, Extra, Failure, Finish, InboxSpliced, Live, Message, Op, Outcome, Record, ReplaceWord,
@@ -57,17 +57,27 @@ pub fn numbered(records: Vec<Record>) -> Vec<Record> {
     records.into_iter().map(number).collect()
 }
 
-/// What all rules say of these records, numbered, to their end.
+/// What the rules about a log say of these records, numbered, to their end.
 #[must_use]
 pub fn judge(records: Vec<Record>) -> Verdict {
     judge_fork(0, records)
 }
 
+/// What all rules say of them: the records of a whole run.
+#[must_use]
+pub fn judge_run(records: Vec<Record>) -> Verdict {
+    judge_all(Judge::default(), records)
+}
+
 /// The same of a child whose first `inherited` events are its parent's.
 #[must_use]
 pub fn judge_fork(inherited: Seq, records: Vec<Record>) -> Verdict {
-    let mut judge = Judge::default();
+    let mut judge = Judge::of(Scope::Log);
     judge.inherit_until(inherited);
+    judge_all(judge, records)
+}
+
+fn judge_all(mut judge: Judge, records: Vec<Record>) -> Verdict {
     let mut verdict = Verdict::new(RULES.len());
     for record in numbered(records) {
         judge.feed_record(&record, &mut verdict);

@@ -77,6 +77,8 @@ pub struct Doing {
     pub late: bool,
     /// Whether nothing was active when it began.
     pub from_idle: bool,
+    /// Whether it is a disposal after the first, which does nothing.
+    pub repeated: bool,
     /// Why it was refused, if it was.
     pub refused: Option<Refused>,
 }
@@ -94,14 +96,15 @@ impl Doing {
     /// Whether it cancels and clears.
     #[must_use]
     pub fn cancels_broadly(&self) -> bool {
-        matches!(
+        let clears = matches!(
             self.op,
             Op::Dispose
                 | Op::Cancel {
                     keep_inbox: false,
                     ..
                 }
-        )
+        );
+        clears && !self.repeated
     }
 }
 
@@ -435,9 +438,6 @@ impl Situation {
     /// An activity is over, or begins.
     fn rest(&mut self) {
         self.aborted = None;
-        if self.life == Life::Disposing {
-            self.life = Life::Disposed;
-        }
     }
 
     fn observe(&mut self, mark: Mark, record: &Record) {
@@ -479,8 +479,14 @@ impl Situation {
                 self.append_refused = None;
             }
             Record::Crashed => self.crash(),
+            Record::Disposed => self.life = Life::Disposed,
             _ => {}
         }
+    }
+
+    /// Whether disposal was asked for, also by an operation that still goes on.
+    fn is_disposing(&self) -> bool {
+        self.life != Life::Alive || self.operations.iter().any(|doing| doing.op == Op::Dispose)
     }
 
     fn begin(&mut self, mark: Mark, record: &Record, op: &Op) {
@@ -494,6 +500,7 @@ impl Situation {
             during,
             late: self.aborted.is_some(),
             from_idle: !self.is_active(),
+            repeated: *op == Op::Dispose && self.is_disposing(),
             refused: None,
         });
     }
@@ -501,14 +508,11 @@ impl Situation {
     /// An operation is over. A cancel takes effect here, after its clearing; a wake, too.
     fn done(&mut self, mark: Mark, doing: &Doing) {
         match &doing.op {
-            _ if matches!(doing.refused, Some(Refused::Disposed)) => {}
+            _ if matches!(doing.refused, Some(Refused::Disposed)) || doing.repeated => {}
             Op::Cancel { cause, .. } => self.abort(mark, cause.clone(), doing),
             Op::Dispose => {
                 self.abort(mark, CancelCause::Disposed, doing);
-                self.life = match (self.life, self.is_active()) {
-                    (Life::Disposed, _) | (_, false) => Life::Disposed,
-                    (_, true) => Life::Disposing,
-                };
+                self.life = Life::Disposing;
             }
             _ if doing.is_waking() && doing.refused.is_none() => self.wake(mark, doing),
             _ => {}

@@ -152,6 +152,21 @@ impl Golden {
         }))
     }
 
+    /// Runs it on the built-in system; gives everything that was observed, after its seed.
+    ///
+    /// # Errors
+    /// See [`GoldenError`].
+    pub fn records(&self) -> Result<Vec<Record>, GoldenError> {
+        self.validate()?;
+        let mut world = self.world()?;
+        let seed = world.agent().read(<[Event]>::to_vec);
+        let mut records: Vec<_> = seed.into_iter().map(Record::Durable).collect();
+        for action in &self.actions {
+            records.extend(world.act(action));
+        }
+        Ok(records)
+    }
+
     fn world(&self) -> Result<World, GoldenError> {
         let parallel_calls_max = self
             .parallel_calls_max

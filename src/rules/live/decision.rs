@@ -190,10 +190,8 @@ impl Rule for ClaimedIsExclusive {
         };
         let depth = situation.operations.len();
         match record {
-            Record::Act { op, .. } | Record::React(op) => {
-                if is_hidden(situation, op) {
-                    self.depths.push(depth);
-                }
+            Record::Act { op, .. } | Record::React(op) if is_hidden(situation, op) => {
+                self.depths.push(depth);
             }
             Record::ActEnd | Record::ReactEnd(_) => self.depths.retain(|before| before + 1 < depth),
             Record::Crashed => self.depths.clear(),

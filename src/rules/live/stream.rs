@@ -142,7 +142,7 @@ impl Rule for LivePayloadsAreMinimal {
         advice: false,
         needs_inbox: false,
         reads: NOTICES.and(Kinds::of(&[Kind::Surplus])),
-        accepted: || vec![inserted("a")],
+        accepted: || vec![insert(NextTurn, 0, &["a"]), inserted("a")],
         refused: || {
             let surplus = Record::Surplus {
                 live: "agent/inbox/inserted".into(),

@@ -7,7 +7,7 @@ use crate::rules::example::{
     stop, stop_and_clear, turn_end,
 };
 use crate::rules::{
-    About, Doing, EndKind, Fact, Kind, Kinds, Life, Mark, Publication, Report, Rule, Scope, Seen,
+    About, Doing, EndKind, Fact, Kind, Kinds, Mark, Publication, Report, Rule, Scope, Seen,
     Situation, Spliced,
 };
 
@@ -184,7 +184,7 @@ impl CancelKeepsOrClears {
             return;
         };
         // A second disposal does nothing more.
-        let nothing = situation.life == Life::Disposed || doing.refused == Some(Refused::Disposed);
+        let nothing = doing.repeated || doing.refused == Some(Refused::Disposed);
         if nothing || situation.append_refused.is_some() {
             return;
         }
@@ -192,7 +192,7 @@ impl CancelKeepsOrClears {
             return report.exercised();
         }
         if doing.during == Some(Publication::Durable) {
-            // The clearing follows; with empty lists there is none, and what is being inserted stays.
+            // The clearing follows; with empty lists there is none: what is being inserted stays.
             self.owed = Some(self.owed.unwrap_or(0).max(self.first_in));
             return;
         }

@@ -68,6 +68,7 @@ impl Rule for ResumeEqualsNeverCrashed {
                 self.unanswered.clear();
             }
             Fact::Observed(Record::Crashed) => self.crash = Some(Crash::of(seen.mark, situation)),
+            Fact::Observed(Record::Opened { .. }) => {}
             Fact::Observed(_) => self.crash = None,
             _ => {}
         }

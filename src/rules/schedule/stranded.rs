@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::event::{Op, Record};
+use crate::event::{Live, Op, Record, Status};
 use crate::rules::example::{
     doing, first_decision, followup, idle, queued, rejecting, rest, turn_end,
 };
@@ -21,8 +21,9 @@ pub(in crate::rules) struct StrandedWake {
 struct Waking {
     id: Arc<str>,
     sent: Mark,
-    /// Whether a failure or a cancel since then says why it is still pending, or it was reported.
+    /// Whether a failure or a cancel says why it is still pending, since the driver last started.
     explained: bool,
+    reported: bool,
     /// How many operations were going on around the send; 0 once they are over.
     inside: usize,
 }
@@ -41,6 +42,7 @@ impl Rule for StrandedWake {
             Kind::ReactEnd,
             Kind::Spliced,
             Kind::TurnEnd,
+            Kind::Status,
             Kind::Rest,
             Kind::Crashed,
         ]),
@@ -80,7 +82,10 @@ impl Rule for StrandedWake {
             Fact::TurnEnd {
                 end: EndKind::Error { .. } | EndKind::Aborted { .. },
                 ..
-            } => self.explain(),
+            } => self.explain(true),
+            Fact::Live(Live::Status {
+                status: Status::Running,
+            }) => self.explain(false),
             Fact::Observed(Record::Rest(resting)) if resting.quiet => self.rest(report),
             Fact::Observed(Record::Crashed) => self.waking.clear(),
             _ => {}
@@ -98,7 +103,7 @@ impl StrandedWake {
             return;
         }
         if matches!(doing.op, Op::Cancel { .. } | Op::Dispose) {
-            self.explain();
+            self.explain(true);
         }
         if let Some(id) = doing.op.message().filter(|_| doing.is_waking())
             && situation.is_pending(id.as_str())
@@ -106,16 +111,18 @@ impl StrandedWake {
             self.waking.push(Waking {
                 id: id.as_str().into(),
                 sent: doing.began,
-                explained: false,
+                // A cancel in its midst, or an abort that it follows.
+                explained: situation.aborted.is_some(),
+                reported: false,
                 inside: around,
             });
         }
     }
 
-    fn explain(&mut self) {
-        self.waking
-            .iter_mut()
-            .for_each(|waking| waking.explained = true);
+    fn explain(&mut self, explained: bool) {
+        for waking in &mut self.waking {
+            waking.explained = explained;
+        }
     }
 
     fn splice(&mut self, splice: &Spliced<'_>, situation: &Situation, report: &mut Report<'_>) {
@@ -138,7 +145,7 @@ impl StrandedWake {
     fn rest(&mut self, report: &mut Report<'_>) {
         for waking in &mut self.waking {
             report.exercised();
-            if !std::mem::replace(&mut waking.explained, true) {
+            if !waking.explained && !std::mem::replace(&mut waking.reported, true) {
                 let words = format!("\"{}\" was sent with a wake and waits", waking.id);
                 report.violated(&[waking.sent], words);
             }
@@ -174,6 +181,25 @@ mod tests {
             doing(followup("b"), queued(0, "b")),
             vec![rejecting(), turn_end(1, "blocked"), idle()],
             vec![rest(&["b"], &[]), rest(&["b"], &[])],
+        ];
+        assert_eq!(broken_names(records.concat()), ["stranded-wake"]);
+    }
+
+    #[test]
+    fn what_a_stop_parked_is_stranded_when_a_later_driver_leaves_it() {
+        let woken = [
+            queued(1, "c"),
+            vec![running(), turn_start(2)],
+            crate::rules::example::claiming("b", 2),
+        ];
+        let records = [
+            first_decision("a"),
+            doing(followup("b"), queued(0, "b")),
+            doing(stop(), Vec::new()),
+            vec![turn_end(1, "aborted"), idle(), rest(&["b"], &[])],
+            doing(followup("c"), woken.concat()),
+            vec![crate::rules::example::asked(&["b"], 2, 1), rejecting()],
+            vec![turn_end(2, "blocked"), idle(), rest(&["c"], &[])],
         ];
         assert_eq!(broken_names(records.concat()), ["stranded-wake"]);
     }

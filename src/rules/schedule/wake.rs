@@ -200,15 +200,13 @@ impl Rule for NoWakeWithoutAsking {
         match seen.fact {
             Fact::Live(Live::Status {
                 status: Status::Running,
-            }) => {
-                if !situation.is_woken() {
-                    report.violated(&[], "the driver starts, and nobody woke it");
-                }
+            }) if !situation.is_woken() => {
+                report.violated(&[], "the driver starts, and nobody woke it");
             }
-            Fact::Observed(Record::Rest(resting)) if resting.quiet => {
-                if situation.pending().next().is_some() {
-                    report.exercised();
-                }
+            Fact::Observed(Record::Rest(resting))
+                if resting.quiet && situation.pending().next().is_some() =>
+            {
+                report.exercised();
             }
             _ => {}
         }
