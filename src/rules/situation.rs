@@ -54,7 +54,7 @@ pub struct Situation {
     pub latched: Option<Mark>,
     /// How far disposal has come.
     pub life: Life,
-    /// The last refusal of the log since the turn began, or since the last rest.
+    /// The last refusal of the log since the turn began, or since the last rest outside of turns.
     pub append_refused: Option<Mark>,
     /// The current step boundary, the step that it leads to included. None outside of turns.
     pub boundary: Option<Boundary>,
@@ -476,7 +476,8 @@ impl Situation {
             Record::AppendRefused => self.append_refused = Some(mark),
             Record::Rest(resting) if resting.quiet => {
                 self.latched = None;
-                self.append_refused = None;
+                // A closing that was refused is still owed.
+                self.append_refused = self.append_refused.filter(|_| self.turn.is_some());
             }
             Record::Crashed => self.crash(),
             Record::Disposed => self.life = Life::Disposed,

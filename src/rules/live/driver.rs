@@ -103,7 +103,8 @@ fn first_turn_with_more() -> Vec<Record> {
 pub(in crate::rules) struct NoTurnAfterAStop {
     /// The end of the last turn, if it stopped the driver.
     stopped: Option<Mark>,
-    /// Whether the driver was started anew since, by a wake.
+    /// Whether the driver was started by a wake, and has opened no turn yet. It may close one that
+    /// it owes first.
     woken: bool,
 }
 
@@ -140,7 +141,6 @@ impl Rule for NoTurnAfterAStop {
                     _ => false,
                 };
                 self.stopped = (stops && situation.is_run).then_some(seen.mark);
-                self.woken = false;
             }
             Fact::Live(Live::Status {
                 status: Status::Running,
@@ -151,6 +151,7 @@ impl Rule for NoTurnAfterAStop {
                         format!("turn {turn} starts, and nobody woke the driver")
                     });
                 }
+                self.woken = false;
             }
             Fact::Observed(_) => self.stopped = None,
             _ => {}

@@ -190,10 +190,10 @@ impl Rule for FailedAppendChangesNothing {
             }
             _ => {
                 let next = self.last_seq.map_or(Some(0), |last| last.checked_add(1));
-                if let Some(refusal) = self.refused.take()
-                    && seen.seq != next
-                {
-                    report.violated(&[refusal], "a refused append has taken a place in the log");
+                if let Some(refusal) = self.refused.take() {
+                    report.expect(seen.seq == next, &[refusal], || {
+                        "a refused append has taken a place in the log".into()
+                    });
                 }
                 self.last_seq = seen.seq;
             }
