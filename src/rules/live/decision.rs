@@ -283,8 +283,10 @@ fn late_decision(then: Record) -> Vec<Record> {
 mod tests {
     use super::*;
     use crate::event::Target;
-    use crate::rules::example::{claim, claimed, entering, insert};
-    use crate::rules::example::{followup, queued, running, step_end};
+    use crate::rules::example::{
+        cancel, claim, claimed, discarded, entering, followup, insert, queued, running, step_end,
+        user_message,
+    };
     use crate::rules::tests::broken_names;
 
     #[test]
@@ -319,8 +321,8 @@ mod tests {
         let mut records = first_decision("a");
         records.extend(doing(followup("a"), queued(0, "a")));
         let removal = vec![
-            crate::rules::example::cancel(Target::NextTurn, 0, 1),
-            crate::rules::example::discarded("a"),
+            cancel(Target::NextTurn, 0, 1),
+            discarded("a"),
             returned(true),
         ];
         records.extend(doing(Op::Remove { id: "a".into() }, removal));
@@ -353,7 +355,7 @@ mod tests {
         records.extend([
             entering(&["a"]),
             step_start(1, 1),
-            crate::rules::example::user_message("a"),
+            user_message("a"),
             step_end(1, 1),
             asked(&[], 1, 2),
         ]);

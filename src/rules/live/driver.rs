@@ -169,7 +169,7 @@ fn first_turn_blocked() -> Vec<Record> {
 mod tests {
     use super::*;
     use crate::event::Target;
-    use crate::rules::example::{discarded, insert, inserted, steer, stop};
+    use crate::rules::example::{cancel, discarded, insert, inserted, steer, stop, stop_and_clear};
     use crate::rules::tests::broken_names;
 
     #[test]
@@ -197,15 +197,12 @@ mod tests {
     #[test]
     fn a_latch_that_a_broad_cancel_forgot_starts_nothing() {
         let late = vec![insert(Target::NextTurn, 0, &["b"]), inserted("b")];
-        let cleared = vec![
-            crate::rules::example::cancel(Target::NextTurn, 0, 1),
-            discarded("b"),
-        ];
+        let cleared = vec![cancel(Target::NextTurn, 0, 1), discarded("b")];
         let records = [
             first_decision("a"),
             doing(stop(), Vec::new()),
             doing(steer("b"), late),
-            doing(crate::rules::example::stop_and_clear(), cleared),
+            doing(stop_and_clear(), cleared),
             vec![turn_end(1, "aborted"), idle(), running(), turn_start(2)],
         ];
         let broken = broken_names(records.concat());

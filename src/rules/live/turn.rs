@@ -284,8 +284,7 @@ impl ToolPoolRespected {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::example::step_start;
-    use crate::rules::example::{asked, entering, reacting, refused};
+    use crate::rules::example::{asked, entering, reacting, refused, step_start, user_message};
     use crate::rules::tests::broken_names;
 
     #[test]
@@ -323,7 +322,7 @@ mod tests {
             asked(&[], 1, 2),
             entering(&["more"]),
             step_start(1, 2),
-            crate::rules::example::user_message("more"),
+            user_message("more"),
         ];
         let again = vec![answer_in_step_two(), step_end(1, 2), turn_stopping(1)];
         assert_eq!(

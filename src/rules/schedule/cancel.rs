@@ -198,7 +198,6 @@ impl Rule for RejectLeavesTheBatchRemoved {
 mod tests {
     use super::*;
     use crate::event::CancelCause;
-
     use crate::rules::example::{error_live, reacting, step_end};
     use crate::rules::tests::broken_names;
 

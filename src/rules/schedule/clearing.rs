@@ -181,10 +181,9 @@ fn clearing_both() -> Vec<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::example::{first_decision, queued, rest};
-
-    use crate::rules::example::followup;
-    use crate::rules::example::{lists, reacting, steer, turn_start};
+    use crate::rules::example::{
+        first_decision, followup, inject, lists, queued, reacting, rest, running, steer, turn_start,
+    };
     use crate::rules::tests::broken_names;
 
     #[test]
@@ -223,7 +222,7 @@ mod tests {
             let started = [
                 doing(followup("a"), queued(0, "a")),
                 doing(followup("b"), queued(1, "b")),
-                vec![crate::rules::example::running(), turn_start(1)],
+                vec![running(), turn_start(1)],
                 reacting(stop_and_clear(), Vec::new()),
             ];
             [started.concat(), then, vec![at_rest]].concat()
@@ -241,10 +240,7 @@ mod tests {
             reacting(stop_and_clear(), Vec::new()),
             vec![inserted("a")],
         ];
-        let records = [
-            doing(crate::rules::example::inject("a"), midst.concat()),
-            vec![rest(&[], &["a"])],
-        ];
+        let records = [doing(inject("a"), midst.concat()), vec![rest(&[], &["a"])]];
         assert_eq!(broken_names(records.concat()), [""; 0]);
     }
 }

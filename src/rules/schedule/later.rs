@@ -114,9 +114,7 @@ fn injected_while_decided(then: Vec<Record>) -> Vec<Record> {
 mod tests {
     use super::*;
     use crate::event::Target::NextTurn;
-    use crate::rules::example::asked;
-    use crate::rules::example::running;
-    use crate::rules::example::{claim, claimed, turn_start};
+    use crate::rules::example::{asked, claim, claimed, running, turn_start};
     use crate::rules::tests::broken_names;
 
     #[test]

@@ -321,8 +321,7 @@ fn subscribed(at_the_end: &[&str]) -> Vec<Record> {
 mod tests {
     use super::*;
     use crate::event::Target::NextTurn;
-    use crate::rules::example::held;
-    use crate::rules::example::{at_seq, insert};
+    use crate::rules::example::{at_seq, held, insert, running};
     use crate::rules::tests::broken_names;
 
     #[test]
@@ -332,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_running_agent_that_waits_for_nothing_is_refused() {
-        let stuck = vec![crate::rules::example::running(), rest(&[], &[])];
+        let stuck = vec![running(), rest(&[], &[])];
         assert!(broken_names(stuck).contains(&"idle-when-quiet"));
     }
 

@@ -207,9 +207,7 @@ fn crossed_steer(target: Target) -> Vec<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::example::inject;
-
-    use crate::rules::example::{cancel, clearing, discarded, idle, stop_and_clear};
+    use crate::rules::example::{cancel, clearing, discarded, idle, inject, stop_and_clear};
     use crate::rules::tests::broken_names;
 
     #[test]

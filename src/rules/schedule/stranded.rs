@@ -158,8 +158,8 @@ mod tests {
     use super::*;
     use crate::event::Target::{NextStep, NextTurn};
     use crate::rules::example::{
-        cancel, claim, claimed, clearing, discarded, insert, inserted, reacting, running, stop,
-        turn_start,
+        asked, cancel, claim, claimed, claiming, clearing, discarded, insert, inserted, reacting,
+        running, stop, turn_start,
     };
     use crate::rules::tests::broken_names;
 
@@ -190,7 +190,7 @@ mod tests {
         let woken = [
             queued(1, "c"),
             vec![running(), turn_start(2)],
-            crate::rules::example::claiming("b", 2),
+            claiming("b", 2),
         ];
         let records = [
             first_decision("a"),
@@ -198,7 +198,7 @@ mod tests {
             doing(stop(), Vec::new()),
             vec![turn_end(1, "aborted"), idle(), rest(&["b"], &[])],
             doing(followup("c"), woken.concat()),
-            vec![crate::rules::example::asked(&["b"], 2, 1), rejecting()],
+            vec![asked(&["b"], 2, 1), rejecting()],
             vec![turn_end(2, "blocked"), idle(), rest(&["c"], &[])],
         ];
         assert_eq!(broken_names(records.concat()), ["stranded-wake"]);

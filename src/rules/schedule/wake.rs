@@ -225,8 +225,9 @@ mod tests {
     use super::*;
     use crate::event::Op;
     use crate::event::Target::NextTurn;
-    use crate::rules::example::{cancel, clearing, discarded, reacting, resumed, stop_and_clear};
-    use crate::rules::example::{steer, turn_start};
+    use crate::rules::example::{
+        cancel, clearing, discarded, reacting, resumed, steer, stop_and_clear, turn_start,
+    };
     use crate::rules::tests::broken_names;
 
     #[test]
