@@ -22,10 +22,6 @@ use prestep::sim::world::World;
 
 const SEEDS: u64 = 4_000;
 
-/// Runs in which the agent breaks a rule, and is known to: the body of a call that is ready to run
-/// begins although the end of another call, taken up before it, was answered with a stop.
-const KNOWN: [(u64, &str); 1] = [(2_277, "nothing-new-after-abort")];
-
 /// Rules of which no run of a seed can speak, and where they are tried instead.
 const UNEXERCISED: [&str; 2] = [
     // The storage of a run refuses nothing: `refused_appends`.
@@ -69,8 +65,7 @@ fn no_rule_is_broken_on_the_runs_of_many_seeds() {
         let broken = broken(&judged(seed).verdict);
         found.extend(broken.into_iter().map(|(rule, words)| (seed, rule, words)));
     }
-    let names: Vec<_> = found.iter().map(|(seed, rule, _)| (*seed, *rule)).collect();
-    assert_eq!(names, KNOWN, "{found:?}");
+    assert_eq!(found, Vec::new());
 }
 
 #[test]
