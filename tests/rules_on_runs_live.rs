@@ -65,7 +65,7 @@ fn no_rule_is_broken_on_the_runs_of_many_seeds() {
         let broken = broken(&judged(seed).verdict);
         found.extend(broken.into_iter().map(|(rule, words)| (seed, rule, words)));
     }
-    assert_eq!(found, []);
+    assert_eq!(found, Vec::new());
 }
 
 #[test]

@@ -16,7 +16,7 @@ use prestep::rules::{Judge, RULES, RuleId, Scope, Verdict, Violation};
 /// What all rules say of a log whose inbox folds from `origin`, and what they know of it.
 pub(crate) fn judge_events(origin: Seq, events: &[Event]) -> (Verdict, Judge) {
     let mut verdict = Verdict::new(RULES.len());
-    let mut judge = Judge::default();
+    let mut judge = Judge::of(Scope::Log);
     judge.inherit_until(origin);
     for event in events {
         judge.feed_record(&Record::Durable(event.clone()), &mut verdict);
@@ -28,7 +28,7 @@ pub(crate) fn judge_events(origin: Seq, events: &[Event]) -> (Verdict, Judge) {
 /// What all rules say of a run.
 pub(crate) fn judge_records(records: &[Record]) -> Verdict {
     let mut verdict = Verdict::new(RULES.len());
-    let mut judge = Judge::default();
+    let mut judge = Judge::of(Scope::Log);
     for record in records {
         judge.feed_record(record, &mut verdict);
     }

@@ -58,29 +58,29 @@ impl Agent {
     /// come last.
     pub fn is_ready(&self, cx: &mut Context<'_>) -> bool {
         if self.0.ended.borrow().is_none() {
-            self.begin_points(cx);
-            let ended = self.first_ended(cx);
+            let looked_at = self.begin_points(cx);
+            let ended = self.first_ended(looked_at, cx);
             *self.0.ended.borrow_mut() = ended;
         }
         self.0.ended.borrow().is_some()
     }
 
-    /// Runs at most one region, that of the first awaited point that has ended, and takes up what
-    /// it opened. The executor of a simulation calls this; a program awaits [`Agent::drive`].
+    /// Runs at most one region: that of the first awaited point that has ended. The executor of a
+    /// simulation calls this; a program awaits [`Agent::drive`].
     pub fn advance(&self, cx: &mut Context<'_>) -> Advance {
         if !self.is_ready(cx) {
             return Advance::Waiting;
         }
         if let Some(end) = self.0.ended.take() {
             self.feed(end);
-            self.begin_points(cx);
         }
         Advance::Moved
     }
 
     /// Takes up every open point that is not under way, and lets go of those that are closed. What
-    /// is taken up begins at once, before anything else may happen.
-    fn begin_points(&self, cx: &mut Context<'_>) {
+    /// is taken up begins at once, before the region of another point may run; gives the place of
+    /// the first that did.
+    fn begin_points(&self, cx: &mut Context<'_>) -> usize {
         let mut open = std::mem::take(&mut *self.0.open_points.borrow_mut());
         open.clear();
         self.0
@@ -92,6 +92,7 @@ impl Agent {
             .running
             .borrow_mut()
             .retain(|awaited| open.contains(&awaited.point));
+        let first_new = self.0.running.borrow().len();
         for point in &open {
             let is_new = !self
                 .0
@@ -111,6 +112,7 @@ impl Agent {
             }
         }
         *self.0.open_points.borrow_mut() = open;
+        first_new
     }
 
     /// Looks at one awaited point whose end is not known.
@@ -123,12 +125,13 @@ impl Agent {
         self.0.running.borrow_mut().insert(place, awaited);
     }
 
-    /// The end of the first awaited point that has one. A piece of a stream leaves it under way.
-    fn first_ended(&self, cx: &mut Context<'_>) -> Option<End> {
+    /// The end of the first awaited point that has one; those from `looked_at` on were looked at
+    /// just now. A piece of a stream leaves its point under way.
+    fn first_ended(&self, looked_at: usize, cx: &mut Context<'_>) -> Option<End> {
         let count = self.0.running.borrow().len();
         for place in 0..count {
             let is_known = self.0.running.borrow()[place].ended.is_some();
-            if !is_known {
+            if !is_known && place < looked_at {
                 self.poll(place, cx);
             }
             let ended = self.0.running.borrow_mut()[place].ended.take();
