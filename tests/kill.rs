@@ -5,7 +5,11 @@
 //! acknowledgements that nobody can foresee, while it goes on appending. Not here: the loss of
 //! power, which no test can make.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may fail where it stands"
+)]
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -13,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use prestep::agent::log::file::{FileLog, Opened, read};
-use prestep::agent::log::{Recovery, SessionLog, Storage};
+use prestep::agent::log::{OpenError, Recovery, SessionLog, Storage};
 use prestep::event::{Body, Event, Header, Seq, Surface, UserMessage, UserSaid};
 
 /// Names the file to the child that appends; without it that child does nothing.
@@ -86,7 +90,7 @@ fn child_that_appends() {
     let Some(path) = told(FILE) else {
         return;
     };
-    let Opened { log, events, .. } = FileLog::open(path).unwrap();
+    let Opened { log, events, .. } = open_once_free(&path);
     let mut log = SessionLog::resume(log, events).unwrap();
     let mut out = io::stdout();
     loop {
@@ -105,8 +109,21 @@ fn child_that_appends_a_giant_batch() {
     let Some(path) = told(GIANT_FILE) else {
         return;
     };
-    let mut log = FileLog::open(path).unwrap().log;
+    let mut log = open_once_free(&path).log;
     log.commit(&giant_batch()).unwrap();
+}
+
+/// Opens a file as soon as nobody holds it. A child that another test starts at the same moment
+/// holds a copy of every open file, and its lock, until it becomes another program.
+fn open_once_free(path: impl AsRef<Path>) -> Opened {
+    const TRIES: u32 = 1_000_000;
+    for _ in 0..TRIES {
+        match FileLog::open(path.as_ref()) {
+            Err(OpenError::Locked { .. }) => std::thread::yield_now(),
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("{} is never free", path.as_ref().display());
 }
 
 fn child(name: &str, variable: &str, path: &Path) -> Child {
@@ -168,7 +185,7 @@ fn survives_kills(path: &Path, seed: u64) -> Vec<Recovery> {
         check(path, acknowledged)
     });
     let recovered: Vec<_> = kills.collect();
-    let opened = FileLog::open(path).unwrap();
+    let opened = open_once_free(path);
     assert_eq!(Some(&opened.recovered), recovered.last());
     recovered
 }
@@ -217,7 +234,7 @@ fn a_batch_whose_write_is_killed_is_there_whole_or_not_at_all() {
         drop(FileLog::create(&path, &Header::default()).unwrap());
         let header = fs::metadata(&path).unwrap().len();
         killed_while_writing(&path);
-        let opened = FileLog::open(&path).unwrap();
+        let opened = open_once_free(&path);
         println!("a kill while writing: {}", opened.recovered);
         match opened.recovered {
             Recovery::Clean => assert_eq!(opened.events, giant_batch()),
