@@ -80,3 +80,34 @@ fn a_reader_that_has_gone_away_is_no_failure() {
         assert_eq!(output.stderr, b"", "{arguments:?}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_complained_of() {
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_prestep"))
+        .args(["run", "--seed", "7"])
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(complaint.contains("cannot be written"), "{complaint}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_trace_does_not_take_the_place_of_what_is_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = cargo_bin_cmd!("prestep")
+        .args(["run", "--out"])
+        .arg(folder.path())
+        .output()
+        .unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(complaint.contains("is no ordinary file"), "{complaint}");
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -13,6 +13,7 @@ mod shrink;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -102,13 +103,27 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Rules(arguments)) => rules::main(&arguments, format),
         Some(Command::Catalog(arguments)) => catalog::main(&arguments, format),
     };
+    let exit = if LOST.load(Ordering::Relaxed) {
+        Exit::Unusable
+    } else {
+        exit
+    };
     ExitCode::from(exit as u8)
 }
 
-/// Writes a result. A reader that has gone away has seen enough.
+/// Whether a result could not be written.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Writes a result. A reader that has gone away has seen enough; anything else is complained of.
 fn print(text: &str) {
     let mut out = io::stdout().lock();
-    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            complain(&format!("the result cannot be written: {error}"));
+            LOST.store(true, Ordering::Relaxed);
+        }
+        _ => {}
+    }
 }
 
 /// Writes a complaint: a sentence on standard error.

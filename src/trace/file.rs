@@ -221,6 +221,11 @@ impl Trace {
     /// # Errors
     /// [`TraceError::Io`].
     pub fn save(&self, path: &Path) -> Result<(), TraceError> {
+        // A device or a folder is not to be replaced by a file.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            let words = format!("{} is no ordinary file", path.display());
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, words).into());
+        }
         let mut beside = path.as_os_str().to_owned();
         beside.push(".part");
         let mut file = fs::File::create(&beside)?;
