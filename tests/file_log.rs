@@ -244,3 +244,32 @@ fn every_recorded_file_is_opened_and_goes_on_in_either_form() {
         }
     }
 }
+
+/// A power loss may leave a file with its new length and without its new content.
+#[test]
+fn a_tail_of_zeros_is_cut_and_said_in_either_form() {
+    for name in ["log.jsonl", "log.jsonl.zst"] {
+        for begun in [0, 12] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(name);
+            let mut log = SessionLog::new(FileLog::create(&path, &Header::default()).unwrap());
+            log.commit(0, vec![said("first")]).unwrap();
+            let good = fs::read(&path).unwrap();
+            log.commit(0, vec![said("second")]).unwrap();
+            drop(log);
+            let whole = fs::read(&path).unwrap();
+            let tail = &whole[good.len()..good.len() + begun];
+            fs::write(&path, [&good, tail, &[0; 4096][..]].concat()).unwrap();
+
+            let opened = FileLog::open(&path).unwrap();
+            assert_eq!(
+                opened.events.len(),
+                1,
+                "{name}, {begun} bytes of the next batch"
+            );
+            assert_ne!(opened.recovered, Recovery::Clean);
+            drop(opened);
+            assert_eq!(fs::read(&path).unwrap(), good);
+        }
+    }
+}

@@ -7,7 +7,7 @@
 //! Not here: what the lines say (`lines`), opening and cutting files (`file`).
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
@@ -56,9 +56,13 @@ pub(super) fn read(source: &mut (impl BufRead + Seek)) -> Result<Found, Trouble>
     let mut context = context.map_err(io::Error::from)?;
     let mut all = Gathered::default();
     while !source.fill_buf()?.is_empty() {
-        match read_frame(source, &mut context, &mut all)? {
-            Frame::Whole => all.is_whole(source.stream_position()?),
-            Frame::Torn => return torn(source, all),
+        match read_frame(source, &mut context, &mut all) {
+            Ok(Frame::Whole) => all.is_whole(source.stream_position()?),
+            Ok(Frame::Torn) => return torn(source, all),
+            Err(Trouble::Damaged(_, Damage::Frame { .. })) if ends_in_zeros(source)? => {
+                return torn(source, all);
+            }
+            Err(trouble) => return Err(trouble),
         }
     }
     Ok(all.found(Recovery::Clean))
@@ -116,6 +120,20 @@ fn not_whole(offset: u64, error: io::Error, lines: Result<(), Trouble>) -> Resul
 
 fn damaged(offset: u64, damage: Damage) -> Trouble {
     Trouble::Damaged(Place::Frame { offset }, damage)
+}
+
+/// Whether the file ends in zeros, as a power loss leaves one whose length was written before its
+/// content. No checksum of a frame is that long.
+fn ends_in_zeros(source: &mut (impl BufRead + Seek)) -> io::Result<bool> {
+    const ZEROS: usize = 16;
+    let end = source.seek(SeekFrom::End(0))?;
+    if end < ZEROS as u64 {
+        return Ok(false);
+    }
+    source.seek(SeekFrom::Start(end - ZEROS as u64))?;
+    let mut tail = [1; ZEROS];
+    source.read_exact(&mut tail)?;
+    Ok(tail == [0; ZEROS])
 }
 
 /// A frame that seems to go on beyond the end of the file: torn, unless another follows, which says
