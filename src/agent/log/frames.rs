@@ -7,7 +7,7 @@
 //! Not here: what the lines say (`lines`), opening and cutting files (`file`).
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 
 use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
