@@ -148,6 +148,29 @@ proptest! {
     }
 
     #[test]
+    fn zeros_instead_of_an_end_cost_no_whole_batch(
+        name in names(),
+        batches in batches(),
+        cut in any::<Index>(),
+        zeros in prop_oneof![4..20_usize, 20..5_000_usize],
+    ) {
+        let written = Written::new(name, &batches);
+        let header = written.boundaries[1].bytes;
+        let cut = header + cut.index(written.bytes.len() - header + 1);
+        let bytes = [&written.bytes[..cut], &vec![0; zeros]].concat();
+        fs::write(&written.path, &bytes).unwrap();
+        let opened = FileLog::open(&written.path).unwrap();
+
+        // What was written may have had zeros after the cut, too.
+        let pairs = bytes.iter().zip(&written.bytes);
+        let whole = written.before(pairs.take_while(|(is, was)| is == was).count());
+        prop_assert_eq!(&opened.events, &written.events[..whole.events]);
+        prop_assert_eq!(opened.recovered.bytes(), (bytes.len() - whole.bytes) as u64);
+        prop_assert_eq!(fs::read(&written.path).unwrap().len(), whole.bytes);
+        goes_on(&written.path, opened);
+    }
+
+    #[test]
     fn a_line_that_is_spoilt_before_the_last_batch_is_named(
         batches in batches(),
         place in any::<Index>(),

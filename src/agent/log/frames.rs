@@ -7,7 +7,7 @@
 //! Not here: what the lines say (`lines`), opening and cutting files (`file`).
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
@@ -18,6 +18,9 @@ use super::lines::{Found, Gathered, goes_on};
 
 /// How every frame begins.
 pub(super) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Length of a frame's checksum, in bytes.
+const CHECKSUM: u64 = 4;
 
 /// Higher levels gain little on texts as short as a batch.
 const LEVEL: i32 = 1;
@@ -59,7 +62,9 @@ pub(super) fn read(source: &mut (impl BufRead + Seek)) -> Result<Found, Trouble>
         match read_frame(source, &mut context, &mut all) {
             Ok(Frame::Whole) => all.is_whole(source.stream_position()?),
             Ok(Frame::Torn) => return torn(source, all),
-            Err(Trouble::Damaged(_, Damage::Frame { .. })) if ends_in_zeros(source)? => {
+            Err(Trouble::Damaged(_, Damage::Frame { .. }))
+                if ends_in_zeros(source, all.whole().bytes)? =>
+            {
                 return torn(source, all);
             }
             Err(trouble) => return Err(trouble),
@@ -122,18 +127,15 @@ fn damaged(offset: u64, damage: Damage) -> Trouble {
     Trouble::Damaged(Place::Frame { offset }, damage)
 }
 
-/// Whether the file ends in zeros, as a power loss leaves one whose length was written before its
-/// content. No checksum of a frame is that long.
-fn ends_in_zeros(source: &mut (impl BufRead + Seek)) -> io::Result<bool> {
-    const ZEROS: usize = 16;
+/// Whether the file holds nothing but zeros from `start` on, or ends in some, as a power loss leaves
+/// one whose length was written before its content. Fewer than a checksum may be part of one.
+fn ends_in_zeros(source: &mut (impl BufRead + Seek), start: u64) -> io::Result<bool> {
     let end = source.seek(SeekFrom::End(0))?;
-    if end < ZEROS as u64 {
-        return Ok(false);
-    }
-    source.seek(SeekFrom::Start(end - ZEROS as u64))?;
-    let mut tail = [1; ZEROS];
-    source.read_exact(&mut tail)?;
-    Ok(tail == [0; ZEROS])
+    let length = end.saturating_sub(start).min(CHECKSUM);
+    source.seek(SeekFrom::Start(end - length))?;
+    let mut tail = Vec::new();
+    source.take(length).read_to_end(&mut tail)?;
+    Ok(tail.iter().all(|byte| *byte == 0))
 }
 
 /// A frame that seems to go on beyond the end of the file: torn, unless another follows, which says
@@ -284,6 +286,37 @@ mod tests {
         let bytes = [&framed(&[HEADER])[..], torn, &frame(SECOND)].concat();
         let offset = framed(&[HEADER]).len() as u64;
         assert_eq!(damage(&bytes).0, Place::Frame { offset });
+    }
+
+    #[test]
+    fn a_frame_is_torn_wherever_zeros_stand_for_its_end() {
+        let whole = framed(&[HEADER, FIRST]);
+        let torn = frame(SECOND);
+        for zeros in [4, 5, 15, 16, 4096] {
+            for length in 0..torn.len() {
+                let found = found(&[&whole[..], &torn[..length], &vec![0; zeros]].concat());
+                assert_eq!(found.length, whole.len() as u64, "{length}, {zeros} zeros");
+                assert_eq!(found.events.len(), 1, "{length}, {zeros} zeros");
+            }
+        }
+    }
+
+    #[test]
+    fn zeros_alone_are_torn_however_few() {
+        let whole = framed(&[HEADER, FIRST]);
+        for zeros in 1..6 {
+            let found = found(&[&whole[..], &vec![0; zeros]].concat());
+            let (offset, bytes) = (whole.len() as u64, zeros as u64);
+            assert_eq!(found.recovered, Recovery::TornFrame { offset, bytes });
+        }
+    }
+
+    #[test]
+    fn zeros_with_a_whole_frame_among_them_are_damage() {
+        let zeros = [0; 40];
+        let bytes = [&framed(&[HEADER])[..], &zeros, &frame(FIRST), &zeros].concat();
+        let offset = framed(&[HEADER]).len() as u64;
+        assert_eq!(damage(&bytes), (Place::Frame { offset }, Damage::Unended));
     }
 
     #[test]
