@@ -109,7 +109,8 @@ impl FileLog {
         let mut file = lock(path, &mut OpenOptions::new())?;
         let (form, found) = scan(&file, path).map_err(|trouble| trouble.of(path))?;
         let ready = cut_tail(&mut file, &found).and_then(|()| Printer::new(form));
-        let printer = ready.map_err(|error| OpenError::io(path, &error))?;
+        let mut printer = ready.map_err(|error| OpenError::io(path, &error))?;
+        printer.after_unended = found.unended;
         Ok(Opened {
             log: Self {
                 file: Appender::new(file, found.length),
@@ -132,6 +133,7 @@ impl Storage for FileLog {
             return Ok(());
         }
         self.file.append(self.printer.batch(batch)?)?;
+        self.printer.after_unended = false;
         self.next += batch.len() as Seq;
         Ok(())
     }
@@ -227,6 +229,8 @@ impl Form {
 struct Printer {
     text: Vec<u8>,
     packer: Option<Packer>,
+    /// Whether what stands before the next batch lacks its line end.
+    after_unended: bool,
 }
 
 impl Printer {
@@ -235,12 +239,18 @@ impl Printer {
             Form::Lines => None,
             Form::Frames => Some(Packer::new()?),
         };
-        let text = Vec::new();
-        Ok(Self { text, packer })
+        Ok(Self {
+            text: Vec::new(),
+            packer,
+            after_unended: false,
+        })
     }
 
     fn batch(&mut self, batch: &[Event]) -> Result<&[u8], StorageError> {
         self.text.clear();
+        if self.after_unended {
+            self.text.push(b'\n');
+        }
         lines::print(batch, &mut self.text)?;
         self.packed().map_err(|error| (&error).into())
     }
@@ -263,12 +273,14 @@ impl Printer {
 mod tests {
     use std::fs;
     use std::path::PathBuf;
+    use std::sync::Arc;
 
     use tempfile::TempDir;
 
     use super::*;
     use crate::agent::log::SessionLog;
     use crate::agent::sketch::{log, turn_start};
+    use crate::event::{Body, Unread};
 
     const NAMES: [&str; 3] = ["a.jsonl", "a.jsonl.zst", "a.jsonl.zstd"];
 
@@ -345,6 +357,59 @@ mod tests {
             log.flush().unwrap();
             assert_eq!(read(&path).unwrap().events, log.events(), "{name}");
         }
+    }
+
+    /// A compressed file of another program: its last line has no end.
+    fn without_last_line_end(folder: &TempDir) -> PathBuf {
+        let lines = "{\"type\":\"session\"}\n{\"type\":\"turn/start\",\"data\":{\"turn\":1}}";
+        holding(folder, zstd::encode_all(lines.as_bytes(), 3).unwrap())
+    }
+
+    fn decompressed(path: &Path) -> String {
+        String::from_utf8(zstd::decode_all(&fs::read(path).unwrap()[..]).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_last_line_without_its_end_gets_it_before_the_next_batch() {
+        let folder = folder();
+        let path = without_last_line_end(&folder);
+        let before = decompressed(&path);
+        let opened = FileLog::open(&path).unwrap();
+        let mut log = SessionLog::resume(opened.log, opened.events).unwrap();
+        log.commit(5, vec![turn_start(2)]).unwrap();
+        log.commit(6, vec![turn_start(3)]).unwrap();
+        let mut expected = format!("{before}\n").into_bytes();
+        lines::print(&log.events()[1..2], &mut expected).unwrap();
+        lines::print(&log.events()[2..], &mut expected).unwrap();
+        assert_eq!(decompressed(&path).as_bytes(), expected);
+        assert_eq!(read(&path).unwrap().events, log.events());
+    }
+
+    #[test]
+    fn a_missing_line_end_is_still_missing_after_a_batch_that_was_refused() {
+        let folder = folder();
+        let path = without_last_line_end(&folder);
+        let mut file = FileLog::open(&path).unwrap().log;
+        let batch = two().split_off(1);
+        let mut unreadable = batch.clone();
+        let header = Unread {
+            kind: "session".into(),
+            data: None,
+            ignorable: true,
+        };
+        unreadable[0].body = Body::Unread(Arc::new(header));
+        file.commit(&unreadable).unwrap_err();
+        file.commit(&batch).unwrap();
+        assert_eq!(decompressed(&path).lines().count(), 3);
+    }
+
+    #[test]
+    fn opening_adds_no_missing_line_end() {
+        let folder = folder();
+        let path = without_last_line_end(&folder);
+        let before = fs::read(&path).unwrap();
+        drop(FileLog::open(&path).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), before);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A batch is one frame with a checksum of its content, so it is whole or not there; the lines are
 //! those of the plain form, and decompressing the file gives it. Frames of other programs may hold
-//! many batches, and lack the checksum or the last line end.
+//! many batches, and lack the checksum or the last line end; the next frame may begin with that.
 //!
 //! Not here: what the lines say (`lines`), opening and cutting files (`file`).
 
@@ -215,6 +215,26 @@ mod tests {
     #[test]
     fn the_last_line_of_a_whole_frame_needs_no_end() {
         assert_eq!(found(&frame(FIRST)).events.len(), 1);
+    }
+
+    #[test]
+    fn a_frame_may_begin_with_the_line_end_that_the_last_one_lacks() {
+        let bytes = [frame(FIRST), frame(&format!("\n{SECOND}\n"))].concat();
+        assert_eq!(found(&bytes).events.len(), 2);
+    }
+
+    #[test]
+    fn an_empty_line_that_ends_no_other_is_damage() {
+        let bytes = [frame(&format!("{FIRST}\n")), frame("\n")].concat();
+        assert!(matches!(damage(&bytes).1, Damage::Line(_)));
+    }
+
+    #[test]
+    fn whether_the_last_line_lacks_its_end_goes_by_the_whole_frames() {
+        let torn = |text: &str| frame(text)[..20].to_vec();
+        let next = torn(&format!("\n{SECOND}\n"));
+        assert!(found(&[frame(FIRST), next].concat()).unended);
+        assert!(!found(&[framed(&[FIRST]), torn(SECOND)].concat()).unended);
     }
 
     #[test]

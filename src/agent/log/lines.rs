@@ -81,6 +81,8 @@ pub(super) struct Found {
     pub(super) events: Vec<Event>,
     /// How many bytes are whole.
     pub(super) length: u64,
+    /// Whether the last whole line lacks its end; what follows must begin with it.
+    pub(super) unended: bool,
     pub(super) recovered: Recovery,
 }
 
@@ -90,6 +92,8 @@ pub(super) struct Gathered {
     header: Option<Header>,
     events: Vec<Event>,
     lines: u64,
+    /// Whether the last line lacks its end.
+    unended: bool,
     whole: Whole,
 }
 
@@ -99,11 +103,17 @@ pub(super) struct Whole {
     pub(super) bytes: u64,
     pub(super) lines: u64,
     events: usize,
+    unended: bool,
 }
 
 impl Gathered {
-    /// Takes one line, with its line end or without.
+    /// Takes one line, with its line end or without; or the line end that the last one lacks.
     pub(super) fn take(&mut self, line: &[u8]) -> Result<(), Damage> {
+        let ends_last = self.unended && line == b"\n";
+        self.unended = !line.ends_with(b"\n");
+        if ends_last {
+            return Ok(());
+        }
         self.lines += 1;
         match parse(line)? {
             Line::Header(header) if self.lines == 1 => self.header = Some(header),
@@ -143,6 +153,7 @@ impl Gathered {
             bytes,
             lines: self.lines,
             events: self.events.len(),
+            unended: self.unended,
         };
     }
 
@@ -153,6 +164,7 @@ impl Gathered {
             header: self.header.filter(|_| self.whole.lines > 0),
             events: self.events,
             length: self.whole.bytes,
+            unended: self.whole.unended,
             recovered,
         }
     }
