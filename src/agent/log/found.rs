@@ -18,7 +18,7 @@ use super::StorageError;
 pub enum Recovery {
     /// Nothing.
     Clean,
-    /// A line without its end.
+    /// A line without its line end, be it whole JSON or not.
     TornLine {
         /// Its number, from 1.
         line: u64,

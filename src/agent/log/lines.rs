@@ -5,6 +5,9 @@
 //! batch, and the batch does not count. Files of other programs have no such lines, and may have
 //! packed rows, and events without place and time.
 //!
+//! A last line without its line end does not count, though it may be whole JSON: cut just before
+//! its space, a line inside a batch looks like the last line of one, and half a batch would count.
+//!
 //! Not here: opening and cutting files (`file`), compression (`frames`).
 
 use std::io::BufRead;
@@ -333,6 +336,14 @@ mod tests {
     #[test]
     fn a_line_that_lacks_its_end_alone_is_torn() {
         assert!(found(START).events.is_empty());
+    }
+
+    #[test]
+    fn a_batch_whose_first_line_lacks_its_mark_is_left_out_though_that_line_is_whole_json() {
+        let text = printed(&log([turn_start(1), turn_start(2)])).unwrap();
+        let (first, _) = text.split_once(" \n").unwrap();
+        assert!(matches!(parse(first.as_bytes()), Ok(Line::Event(_))));
+        assert!(found(first).events.is_empty());
     }
 
     #[test]
