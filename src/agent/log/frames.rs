@@ -127,8 +127,9 @@ fn damaged(offset: u64, damage: Damage) -> Trouble {
     Trouble::Damaged(Place::Frame { offset }, damage)
 }
 
-/// Whether the file holds nothing but zeros from `start` on, or ends in some, as a power loss leaves
-/// one whose length was written before its content. Fewer than a checksum may be part of one.
+/// Whether the file holds nothing but zeros from `start` on, or ends in some, as a power loss
+/// leaves one whose length was written before its content. Fewer than a checksum has may be part
+/// of one.
 fn ends_in_zeros(source: &mut (impl BufRead + Seek), start: u64) -> io::Result<bool> {
     let end = source.seek(SeekFrom::End(0))?;
     let length = end.saturating_sub(start).min(CHECKSUM);
